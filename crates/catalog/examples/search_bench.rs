@@ -2,7 +2,10 @@
 //!
 //! Prints one `name value unit` per line. Times are CPU time of this thread.
 
-#![expect(clippy::print_stdout, reason = "it is a program that prints its measurements")]
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program that prints its measurements"
+)]
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -69,11 +72,16 @@ const QUERIES: &[&str] = &[
 fn main() {
     let listings: Vec<(SourceName, Listing)> = (0..SOURCES).map(listing).collect();
     let start = Clock::now();
-    let entries = listings.into_iter().map(|(name, listing)| Arc::new(Entry::new(name, listing)));
+    let entries = listings
+        .into_iter()
+        .map(|(name, listing)| Arc::new(Entry::new(name, listing)));
     let catalog = Catalog::new(entries);
     println!("search_build {:.0} ms", start.elapsed_us() / 1_000.0);
     println!("search_functions {} functions", catalog.len());
-    println!("search_index {:.1} MB", search::index_bytes(&catalog) as f64 / 1e6);
+    println!(
+        "search_index {:.1} MB",
+        search::index_bytes(&catalog) as f64 / 1e6
+    );
 
     let verbose = std::env::args().any(|argument| argument == "--each");
     let mut times: Vec<f64> = Vec::new();
@@ -85,7 +93,8 @@ fn main() {
         times.push(time);
     }
     times.sort_by(f64::total_cmp);
-    let percentile = |part: f64| times[((times.len() - 1) as f64 * part).round() as usize] / 1_000.0;
+    let percentile =
+        |part: f64| times[((times.len() - 1) as f64 * part).round() as usize] / 1_000.0;
     println!("search_p50 {:.3} ms", percentile(0.5));
     println!("search_p99 {:.3} ms", percentile(0.99));
 }
@@ -93,7 +102,12 @@ fn main() {
 /// Microseconds of CPU time one search takes, over enough repetitions for the clock's ticks.
 fn measure(catalog: &Catalog, text: &str) -> f64 {
     const REPETITIONS: u32 = 50;
-    let query = Query { text, source: None, offset: 0, limit: 10 };
+    let query = Query {
+        text,
+        source: None,
+        offset: 0,
+        limit: 10,
+    };
     black_box(search::search(catalog, &query));
     let start = Clock::now();
     for _ in 0..REPETITIONS {
@@ -110,7 +124,10 @@ struct Clock {
 
 impl Clock {
     fn now() -> Self {
-        Self { cpu: cpu_us(), wall: Instant::now() }
+        Self {
+            cpu: cpu_us(),
+            wall: Instant::now(),
+        }
     }
 
     fn elapsed_us(&self) -> f64 {
@@ -128,41 +145,232 @@ fn cpu_us() -> Option<f64> {
 }
 
 const VERBS: &[&str] = &[
-    "get", "list", "create", "update", "delete", "search", "add", "remove", "set", "send", "cancel",
-    "export",
+    "get", "list", "create", "update", "delete", "search", "add", "remove", "set", "send",
+    "cancel", "export",
 ];
 
 const NOUNS: &[&str] = &[
-    "user", "account", "invoice", "order", "customer", "product", "payment", "refund", "ticket",
-    "issue", "comment", "label", "project", "task", "event", "calendar", "meeting", "message",
-    "channel", "team", "member", "role", "permission", "file", "folder", "document", "report",
-    "webhook", "delivery", "token", "key", "secret", "repository", "branch", "commit", "release",
-    "deployment", "environment", "workflow", "run", "job", "artifact", "subscription", "plan",
-    "price", "coupon", "discount", "cart", "item", "shipment", "address", "warehouse", "stock",
-    "contact", "lead", "campaign", "email", "template", "segment", "list", "page", "site", "domain",
-    "record", "zone", "certificate", "server", "volume", "snapshot", "image", "network", "cluster",
-    "node", "pod", "alert", "monitor", "metric", "dashboard", "log", "trace", "incident",
-    "schedule", "policy", "organization", "group", "notification", "attachment", "review", "rating",
-    "balance", "transfer", "payout", "dispute", "session", "device", "location", "booking", "room",
-    "flight", "ticket_type", "survey", "question", "answer", "course", "lesson",
+    "user",
+    "account",
+    "invoice",
+    "order",
+    "customer",
+    "product",
+    "payment",
+    "refund",
+    "ticket",
+    "issue",
+    "comment",
+    "label",
+    "project",
+    "task",
+    "event",
+    "calendar",
+    "meeting",
+    "message",
+    "channel",
+    "team",
+    "member",
+    "role",
+    "permission",
+    "file",
+    "folder",
+    "document",
+    "report",
+    "webhook",
+    "delivery",
+    "token",
+    "key",
+    "secret",
+    "repository",
+    "branch",
+    "commit",
+    "release",
+    "deployment",
+    "environment",
+    "workflow",
+    "run",
+    "job",
+    "artifact",
+    "subscription",
+    "plan",
+    "price",
+    "coupon",
+    "discount",
+    "cart",
+    "item",
+    "shipment",
+    "address",
+    "warehouse",
+    "stock",
+    "contact",
+    "lead",
+    "campaign",
+    "email",
+    "template",
+    "segment",
+    "list",
+    "page",
+    "site",
+    "domain",
+    "record",
+    "zone",
+    "certificate",
+    "server",
+    "volume",
+    "snapshot",
+    "image",
+    "network",
+    "cluster",
+    "node",
+    "pod",
+    "alert",
+    "monitor",
+    "metric",
+    "dashboard",
+    "log",
+    "trace",
+    "incident",
+    "schedule",
+    "policy",
+    "organization",
+    "group",
+    "notification",
+    "attachment",
+    "review",
+    "rating",
+    "balance",
+    "transfer",
+    "payout",
+    "dispute",
+    "session",
+    "device",
+    "location",
+    "booking",
+    "room",
+    "flight",
+    "ticket_type",
+    "survey",
+    "question",
+    "answer",
+    "course",
+    "lesson",
 ];
 
 const FIELDS: &[&str] = &[
-    "id", "name", "description", "created_at", "updated_at", "status", "state", "type", "url",
-    "owner_id", "amount", "currency", "email", "total_count", "next_cursor", "per_page", "limit",
-    "offset", "sort_by", "filter", "expand", "metadata", "tags", "title", "html_url", "parent_id",
-    "starts_at", "ends_at", "is_active", "external_reference", "country_code", "phone_number",
+    "id",
+    "name",
+    "description",
+    "created_at",
+    "updated_at",
+    "status",
+    "state",
+    "type",
+    "url",
+    "owner_id",
+    "amount",
+    "currency",
+    "email",
+    "total_count",
+    "next_cursor",
+    "per_page",
+    "limit",
+    "offset",
+    "sort_by",
+    "filter",
+    "expand",
+    "metadata",
+    "tags",
+    "title",
+    "html_url",
+    "parent_id",
+    "starts_at",
+    "ends_at",
+    "is_active",
+    "external_reference",
+    "country_code",
+    "phone_number",
 ];
 
 const PROSE: &[&str] = &[
-    "returns", "the", "specified", "of", "a", "an", "for", "authenticated", "that", "belongs", "to",
-    "current", "organization", "if", "not", "found", "an", "error", "is", "returned", "requires",
-    "permission", "and", "access", "this", "endpoint", "can", "be", "used", "with", "pagination",
-    "results", "are", "sorted", "by", "creation", "date", "newest", "first", "optional", "filter",
-    "only", "active", "items", "in", "response", "includes", "details", "about", "related",
-    "objects", "deprecated", "use", "instead", "rate", "limit", "applies", "per", "user", "async",
-    "request", "completes", "when", "status", "changes", "you", "must", "provide", "valid", "token",
-    "maximum", "number", "default", "value", "see", "guide", "more", "information",
+    "returns",
+    "the",
+    "specified",
+    "of",
+    "a",
+    "an",
+    "for",
+    "authenticated",
+    "that",
+    "belongs",
+    "to",
+    "current",
+    "organization",
+    "if",
+    "not",
+    "found",
+    "an",
+    "error",
+    "is",
+    "returned",
+    "requires",
+    "permission",
+    "and",
+    "access",
+    "this",
+    "endpoint",
+    "can",
+    "be",
+    "used",
+    "with",
+    "pagination",
+    "results",
+    "are",
+    "sorted",
+    "by",
+    "creation",
+    "date",
+    "newest",
+    "first",
+    "optional",
+    "filter",
+    "only",
+    "active",
+    "items",
+    "in",
+    "response",
+    "includes",
+    "details",
+    "about",
+    "related",
+    "objects",
+    "deprecated",
+    "use",
+    "instead",
+    "rate",
+    "limit",
+    "applies",
+    "per",
+    "user",
+    "async",
+    "request",
+    "completes",
+    "when",
+    "status",
+    "changes",
+    "you",
+    "must",
+    "provide",
+    "valid",
+    "token",
+    "maximum",
+    "number",
+    "default",
+    "value",
+    "see",
+    "guide",
+    "more",
+    "information",
 ];
 
 /// Numbers that look random and are the same every time.
@@ -170,7 +378,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 
@@ -180,7 +391,9 @@ impl Dice {
 
     /// A word of the trade of one source, which other sources do not have.
     fn jargon(&mut self, source: usize) -> String {
-        const SYLLABLES: &[&str] = &["ka", "lo", "min", "tra", "vex", "or", "shi", "pel", "dun", "qua"];
+        const SYLLABLES: &[&str] = &[
+            "ka", "lo", "min", "tra", "vex", "or", "shi", "pel", "dun", "qua",
+        ];
         let mut own = Dice((source * 1_000 + self.below(1_000)) as u64);
         (0..4).map(|_| own.pick(SYLLABLES)).collect()
     }
@@ -204,7 +417,10 @@ impl Dice {
                 _ => dice.pick(FIELDS).to_owned(),
             };
             let description = dice.sentence(source, subject, 8).into();
-            Field { description, ..Field::optional(name, Type::string()) }
+            Field {
+                description,
+                ..Field::optional(name, Type::string())
+            }
         };
         (0..count).map(|_| field(self)).collect()
     }
@@ -218,7 +434,10 @@ fn listing(source: usize) -> (SourceName, Listing) {
     for noun in &nouns {
         let fields = dice.fields(source, noun, 20);
         let description = dice.sentence(source, noun, 12);
-        let definition = Definition { ty: Type::object(fields), description };
+        let definition = Definition {
+            ty: Type::object(fields),
+            description,
+        };
         listing.types.insert(TypeName::clean(noun), definition);
     }
     let mut taken = std::collections::HashSet::new();
@@ -228,7 +447,10 @@ fn listing(source: usize) -> (SourceName, Listing) {
         listing.functions.push(function);
     }
     let name = format!("{}_{source}", dice.pick(NOUNS));
-    listing.info = SourceInfo { title: format!("{} API", dice.jargon(source)), ..SourceInfo::default() };
+    listing.info = SourceInfo {
+        title: format!("{} API", dice.jargon(source)),
+        ..SourceInfo::default()
+    };
     (SourceName::clean(&name), listing)
 }
 
@@ -249,7 +471,10 @@ fn function(dice: &mut Dice, source: usize, nouns: &[&str]) -> Function {
         1 => format!("{verb}_{noun}_{other}"),
         _ => format!("{verb}_{special}_{noun}"),
     };
-    let params = Object { fields: dice.fields(source, noun, 5), ..Object::default() };
+    let params = Object {
+        fields: dice.fields(source, noun, 5),
+        ..Object::default()
+    };
     let of = |noun: &str| Type::named(TypeName::clean(noun));
     Function {
         name: FunctionName::clean(&name),
@@ -259,8 +484,14 @@ fn function(dice: &mut Dice, source: usize, nouns: &[&str]) -> Function {
         description: dice.sentence(source, noun, 50),
         endpoint: format!("{} /v1/{other}s/{{{other}_id}}/{noun}s", method(verb)),
         params,
-        body: Some(Body { ty: of(noun), ..Body::default() }),
-        returns: Returns { ty: Type::array(of(noun)), ..Returns::default() },
+        body: Some(Body {
+            ty: of(noun),
+            ..Body::default()
+        }),
+        returns: Returns {
+            ty: Type::array(of(noun)),
+            ..Returns::default()
+        },
         ..Function::default()
     }
 }

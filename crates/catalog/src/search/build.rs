@@ -1,52 +1,82 @@
 //! Building a `Segment`: which words of a function count, and how much.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
-    segment::{About, Posting, Segment, Spelling, Spellings},
-    words::{self, Key, Letters},
+    segment::{About, Posting, Segment},
+    vocabulary::Vocabulary,
+    words::{self, Key},
 };
 use crate::{
-    Field, Function, Listing, SourceName, Type, Types,
+    Field, Function, Listing, SourceName, Type, TypeName, Types,
     ty::{Definition, Extra, Object},
 };
 
 /// A part of a document and what its words are worth.
 ///
 /// A word's worth over all parts is summed first and dampened after (BM25F),
-/// so that a word in name, summary and path is not counted as three words.
+/// so that a word in name, summary and path does not count as three words.
 /// Lengths are measured against a usual length that is fixed rather than the
 /// average of the catalog: what a document is worth then depends on nothing
-/// but itself, and segments can be shared between catalogs.
+/// but itself, and a segment never has to change.
 struct Part {
+    /// What a word is worth in a part of the usual length.
     weight: f32,
+    /// How many words the part usually has.
     usual_length: f32,
     /// How much a long part dilutes its words: 0 not at all, 1 in full.
     dilution: f32,
-    once: bool,
+    /// Whether a word that is said again counts again.
+    repeats: bool,
 }
 
-const NAME: Part = Part { weight: 7.0, usual_length: 4.0, dilution: 1.0, once: true };
-const ORIGINAL: Part = Part { weight: 1.0, usual_length: 4.0, dilution: 0.5, once: true };
-const GROUP: Part = Part { weight: 1.5, usual_length: 1.0, dilution: 0.3, once: true };
-const SUMMARY: Part = Part { weight: 6.0, usual_length: 5.0, dilution: 0.5, once: true };
-const DESCRIPTION: Part = Part { weight: 1.5, usual_length: 25.0, dilution: 0.7, once: false };
-const ENDPOINT: Part = Part { weight: 2.0, usual_length: 5.0, dilution: 0.5, once: true };
-const PARAMETERS: Part = Part { weight: 1.0, usual_length: 6.0, dilution: 0.3, once: false };
-const PARAMETER_TEXT: Part = Part { weight: 0.3, usual_length: 12.0, dilution: 0.5, once: false };
-const BODY: Part = Part { weight: 0.7, usual_length: 12.0, dilution: 0.3, once: false };
-const ANSWER: Part = Part { weight: 0.6, usual_length: 20.0, dilution: 0.3, once: false };
-const TYPE_FIELDS: Part = Part { weight: 1.5, usual_length: 12.0, dilution: 0.5, once: false };
+const NAME: Part = said_once(7.0, 4.0, 1.0);
+const ORIGINAL: Part = said_once(1.0, 4.0, 0.5);
+const GROUP: Part = said_once(1.5, 1.0, 0.3);
+const SUMMARY: Part = said_once(6.0, 5.0, 0.5);
+const DESCRIPTION: Part = said_often(1.5, 25.0, 0.7);
+const ENDPOINT: Part = said_once(2.0, 5.0, 0.5);
+const PARAMETERS: Part = said_often(1.0, 6.0, 0.3);
+const PARAMETER_TEXT: Part = said_often(0.3, 12.0, 0.5);
+const BODY: Part = said_often(0.7, 12.0, 0.3);
+const ANSWER: Part = said_often(0.6, 20.0, 0.3);
+const TYPE_FIELDS: Part = said_often(1.5, 12.0, 0.5);
 
-/// Worth at which a word has half of its greatest impact.
+/// Names and paths: `/coupons/{coupon}` is no more about coupons than `/coupons`.
+const fn said_once(weight: f32, usual_length: f32, dilution: f32) -> Part {
+    let repeats = false;
+    Part {
+        weight,
+        usual_length,
+        dilution,
+        repeats,
+    }
+}
+
+/// Prose and fields: what is said more often is more important.
+const fn said_often(weight: f32, usual_length: f32, dilution: f32) -> Part {
+    let repeats = true;
+    Part {
+        weight,
+        usual_length,
+        dilution,
+        repeats,
+    }
+}
+
+/// The worth at which a word has half of its greatest impact.
 const HALF: f32 = 6.0;
 
-/// How many words of a description count; what matters stands at the start.
-const DESCRIPTION_WORDS: usize = 60;
+/// How many words of prose count: what matters stands at the start.
 const SUMMARY_WORDS: usize = 20;
+const DESCRIPTION_WORDS: usize = 60;
 const PARAMETER_TEXT_WORDS: usize = 24;
-/// How many fields of a body or an answer are looked at, those at the top first.
+/// How many words of names and paths count.
+const IDENTIFIER_WORDS: usize = 96;
+/// How many fields of a value are looked at, those at the top first.
 const FIELDS: usize = 48;
+/// How many names, lists and unions are followed to find them.
+const STEPS: usize = 256;
 
 /// What is not meant to be called any more comes a little later.
 const DEPRECATED: f32 = 0.85;
@@ -57,21 +87,43 @@ const TYPE: f32 = 0.6;
 const SOURCE_NAME: f32 = 0.9;
 const SOURCE_TITLE: f32 = 0.5;
 /// Words every other title has.
-const TITLE_NOISE: &[&str] =
-    &["api", "definition", "open", "openapi", "rest", "server", "service", "spec", "v1", "v2", "v3"];
+const TITLE_NOISE: &[&str] = &[
+    "api",
+    "definition",
+    "open",
+    "openapi",
+    "rest",
+    "server",
+    "service",
+    "spec",
+    "v1",
+    "v2",
+    "v3",
+];
 
 impl Segment {
     /// Indexes what a source listed.
     pub(crate) fn build(name: &SourceName, listing: &Listing) -> Self {
-        let mut builder = Builder::default();
-        for function in &listing.functions {
-            builder.function(function, &listing.types);
+        let mut builder = Builder::new(&listing.types);
+        let functions = by_name(&listing.functions);
+        for at in &functions {
+            builder.function(&listing.functions[*at as usize]);
         }
-        for (name, definition) in &listing.types {
-            builder.named_type(name.as_str(), definition, &listing.types);
+        let room = Posting::MOST_DOCUMENTS - functions.len();
+        for (name, definition) in listing.types.iter().take(room) {
+            builder.named_type(name, definition);
         }
-        builder.finish(about(name, &listing.info.title))
+        builder.finish(functions, about(name, &listing.info.title))
     }
+}
+
+/// Where the functions are in the listing, by name.
+fn by_name(functions: &[Function]) -> Box<[u32]> {
+    let mut order: Vec<u32> = (0..)
+        .take(functions.len().min(Posting::MOST_DOCUMENTS))
+        .collect();
+    order.sort_by_key(|at| &functions[*at as usize].name);
+    order.into()
 }
 
 fn about(name: &SourceName, title: &str) -> Box<[About]> {
@@ -81,7 +133,11 @@ fn about(name: &SourceName, title: &str) -> Box<[About]> {
         let key = Key::of(word);
         let known = about.iter().any(|known| known.key == key);
         if !known && about.len() < MOST && !words::is_noise(word) && !TITLE_NOISE.contains(&word) {
-            about.push(About { word: word.into(), key, impact });
+            about.push(About {
+                word: word.into(),
+                key,
+                impact,
+            });
         }
     };
     words::of_identifier(name.as_str(), &mut |word| add(word, SOURCE_NAME));
@@ -93,24 +149,39 @@ fn about(name: &SourceName, title: &str) -> Box<[About]> {
 }
 
 /// The index while it grows.
-#[derive(Default)]
-struct Builder {
+struct Builder<'a> {
+    types: &'a Types,
     vocabulary: Vocabulary,
     documents: usize,
-    /// What the words of the document at hand are worth, by term; zero where it lacks them.
-    worth: Vec<f32>,
-    /// The terms of the document at hand.
-    touched: Vec<u32>,
+    postings: Vec<(u32, Posting)>,
     /// The terms of the part at hand, in order, again where they repeat.
     part: Vec<u32>,
-    postings: Vec<(u32, Posting)>,
+    /// The terms of the document at hand.
+    touched: Vec<u32>,
+    /// By term: what it is worth in the document at hand, zero where that lacks it.
+    worth: Vec<f32>,
+    /// The terms of the fields of named types, in one list.
+    fields: Vec<u32>,
+    /// Where those of each type are: many functions give back the same types.
+    fields_of: HashMap<&'a TypeName, Range<usize>>,
 }
 
-impl Builder {
-    fn function(&mut self, function: &Function, types: &Types) {
-        if self.documents == Posting::MOST_DOCUMENTS {
-            return;
+impl<'a> Builder<'a> {
+    fn new(types: &'a Types) -> Self {
+        Self {
+            types,
+            vocabulary: Vocabulary::default(),
+            documents: 0,
+            postings: Vec::new(),
+            part: Vec::new(),
+            touched: Vec::new(),
+            worth: Vec::new(),
+            fields: Vec::new(),
+            fields_of: HashMap::new(),
         }
+    }
+
+    fn function(&mut self, function: &'a Function) {
         self.identifier(function.name.as_str());
         self.close(&NAME);
         self.identifier(&function.original);
@@ -136,75 +207,105 @@ impl Builder {
         }
         self.close(&PARAMETER_TEXT);
         if let Some(body) = &function.body {
-            self.fields(&body.ty, types);
+            self.value(&body.ty);
             self.close(&BODY);
         }
-        self.fields(&function.returns.ty, types);
+        self.value(&function.returns.ty);
         self.close(&ANSWER);
         self.end_document(if function.deprecated { DEPRECATED } else { 1.0 });
     }
 
-    fn named_type(&mut self, name: &str, definition: &Definition, types: &Types) {
-        if self.documents == Posting::MOST_DOCUMENTS {
-            return;
-        }
-        self.identifier(name);
+    fn named_type(&mut self, name: &'a TypeName, definition: &'a Definition) {
+        self.identifier(name.as_str());
         self.close(&NAME);
         self.prose(&definition.description, DESCRIPTION_WORDS);
         self.close(&DESCRIPTION);
-        self.fields(&definition.ty, types);
+        self.named_fields(name, &definition.ty);
         self.close(&TYPE_FIELDS);
         self.end_document(TYPE);
     }
 
     fn identifier(&mut self, text: &str) {
-        words::of_identifier(text, &mut |word| self.part.extend(self.vocabulary.term(word)));
+        words::of_identifier(text, &mut |word| {
+            if self.part.len() < IDENTIFIER_WORDS {
+                self.part.extend(self.vocabulary.term(word));
+            }
+        });
     }
 
     /// Takes words until the part has `most`.
     fn prose(&mut self, text: &str, most: usize) {
         words::of_prose(text, &mut |word| {
-            self.part.extend(self.vocabulary.term(word));
-            self.part.len() < most
+            let room = self.part.len() < most;
+            if room {
+                self.part.extend(self.vocabulary.term(word));
+            }
+            room
         });
     }
 
+    /// Takes the name of a value's type and the names of its fields.
+    fn value(&mut self, ty: &'a Type) {
+        match ty {
+            Type::Nullable { inner } => self.value(inner),
+            Type::Array(array) => self.value(&array.items),
+            Type::Named { name } => {
+                self.identifier(name.as_str());
+                self.named_fields(name, ty);
+            }
+            _ => self.fields(ty),
+        }
+    }
+
+    /// The same as `fields`, worked out once per named type.
+    fn named_fields(&mut self, name: &'a TypeName, ty: &'a Type) {
+        if let Some(known) = self.fields_of.get(name) {
+            self.part.extend_from_slice(&self.fields[known.clone()]);
+            return;
+        }
+        let before = self.part.len();
+        self.fields(ty);
+        let start = self.fields.len();
+        self.fields.extend_from_slice(&self.part[before..]);
+        self.fields_of.insert(name, start..self.fields.len());
+    }
+
     /// Takes the names of the fields a value has, and of the fields one step down.
-    fn fields(&mut self, ty: &Type, types: &Types) {
+    fn fields(&mut self, ty: &'a Type) {
+        let types = self.types;
+        let mut steps = STEPS;
         let mut top: Vec<&Field> = Vec::new();
-        for_each_object(ty, types, DEEPEST, &mut |object| {
+        for_each_object(ty, types, &mut steps, &mut |object| {
             top.extend(object.fields.iter().take(FIELDS - top.len()));
             top.len() < FIELDS
         });
-        ty.for_each_name(&mut |name| self.identifier(name.as_str()));
         for field in &top {
             self.identifier(&field.name);
         }
-        let mut left = FIELDS - top.len();
+        let mut room = FIELDS - top.len();
         for field in &top {
-            for_each_object(&field.ty, types, DEEPEST, &mut |object| {
-                for field in object.fields.iter().take(left) {
+            for_each_object(&field.ty, types, &mut steps, &mut |object| {
+                for field in object.fields.iter().take(room) {
                     self.identifier(&field.name);
                 }
-                left -= object.fields.len().min(left);
-                0 < left
+                room -= object.fields.len().min(room);
+                0 < room
             });
         }
     }
 
     /// Ends a part: its words add to what they are worth in the document.
-    #[expect(clippy::cast_precision_loss, reason = "a part has some dozens of words")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a part has some dozens of words"
+    )]
     fn close(&mut self, part: &Part) {
         let length = self.part.len() as f32 / part.usual_length;
         let worth = part.weight / (1.0 - part.dilution + part.dilution * length);
         self.worth.resize(self.vocabulary.len(), 0.0);
-        if part.once {
-            let mut seen = 0;
-            for at in 0..self.part.len() {
-                let term = self.part[at];
-                if !self.part[..seen].contains(&term) { self.part[seen] = term; seen += 1; }
-            }
-            self.part.truncate(seen);
+        if !part.repeats {
+            self.part.sort_unstable();
+            self.part.dedup();
         }
         for term in self.part.drain(..) {
             let sum = &mut self.worth[term as usize];
@@ -220,16 +321,17 @@ impl Builder {
         for term in self.touched.drain(..) {
             let worth = std::mem::take(&mut self.worth[term as usize]);
             let impact = worth / (worth + HALF) * factor;
-            self.postings.push((term, Posting::new(self.documents, impact)));
+            self.postings
+                .push((term, Posting::new(self.documents, impact)));
         }
         self.documents += 1;
     }
 
-    fn finish(self, about: Box<[About]>) -> Segment {
-        let (terms, position, spellings) = self.vocabulary.finish();
+    fn finish(self, functions: Box<[u32]>, about: Box<[About]>) -> Segment {
+        let (terms, place, spellings) = self.vocabulary.finish();
         let mut starts = vec![0; terms.len() + 1];
         for (term, _) in &self.postings {
-            starts[position[*term as usize] as usize + 1] += 1;
+            starts[place[*term as usize] as usize + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
@@ -238,12 +340,13 @@ impl Builder {
         let mut next = starts.clone();
         let mut postings = vec![Posting::new(0, 0.0); self.postings.len()];
         for (term, posting) in &self.postings {
-            let at = &mut next[position[*term as usize] as usize];
+            let at = &mut next[place[*term as usize] as usize];
             postings[*at as usize] = *posting;
             *at += 1;
         }
         Segment {
             documents: self.documents,
+            functions,
             terms,
             starts: starts.into(),
             postings: postings.into(),
@@ -253,87 +356,162 @@ impl Builder {
     }
 }
 
-/// What stands in where there is no summary, and the rest.
+/// What stands in for a missing summary, and the rest.
 fn first_sentence(text: &str) -> (&str, &str) {
-    let end = text.find(". ").or_else(|| text.trim_end().find('\n')).unwrap_or(text.len());
-    text.split_at(end)
+    let text = text.trim_start();
+    let end = text.find(". ").into_iter().chain(text.find('\n')).min();
+    text.split_at(end.unwrap_or(text.len()))
 }
 
-/// How many names, lists and unions may stand between a value and its fields.
-const DEEPEST: usize = 6;
-
 /// Calls `visit` with the objects a value may be or is a list of, until it answers `false`.
+///
+/// Types may hold each other in circles, so each step is taken from `steps`.
 fn for_each_object<'a>(
     ty: &'a Type,
     types: &'a Types,
-    depth: usize,
+    steps: &mut usize,
     visit: &mut impl FnMut(&'a Object) -> bool,
 ) -> bool {
-    const VARIANTS: usize = 8;
-    let Some(depth) = depth.checked_sub(1) else { return true };
+    let Some(left) = steps.checked_sub(1) else {
+        return false;
+    };
+    *steps = left;
     match ty.resolve(types) {
-        Type::Nullable { inner } => for_each_object(inner, types, depth, visit),
-        Type::Array(array) => for_each_object(&array.items, types, depth, visit),
+        Type::Nullable { inner } => for_each_object(inner, types, steps, visit),
+        Type::Array(array) => for_each_object(&array.items, types, steps, visit),
         Type::Union(union) => {
-            let mut variants = union.variants.iter().take(VARIANTS);
-            variants.all(|variant| for_each_object(variant, types, depth, visit))
+            let mut variants = union.variants.iter();
+            variants.all(|variant| for_each_object(variant, types, steps, visit))
         }
-        Type::Object(Object { fields, extra: Extra::Typed(extra) }) if fields.is_empty() => {
-            for_each_object(extra, types, depth, visit)
-        }
+        Type::Object(Object {
+            fields,
+            extra: Extra::Typed(extra),
+        }) if fields.is_empty() => for_each_object(extra, types, steps, visit),
         Type::Object(object) => visit(object),
         _ => true,
     }
 }
 
-/// The words seen so far. Each is taken apart, judged and stemmed once.
-#[derive(Default)]
-struct Vocabulary {
-    /// The term of each word as written; none where it is noise.
-    terms: HashMap<Box<str>, Option<u32>>,
-    by_key: HashMap<Key, u32>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{function::Returns, ty::Union};
 
-impl Vocabulary {
-    fn len(&self) -> usize {
-        self.by_key.len()
+    fn segment(listing: &Listing) -> Segment {
+        Segment::build(&SourceName::parse("api").unwrap(), listing)
     }
 
-    fn term(&mut self, word: &str) -> Option<u32> {
-        if let Some(term) = self.terms.get(word) {
-            return *term;
+    fn listing(function: Function) -> Listing {
+        Listing {
+            functions: vec![function],
+            ..Listing::default()
         }
-        let term = if words::is_noise(word) { None } else { self.new_term(Key::of(word)) };
-        self.terms.insert(word.into(), term);
-        term
     }
 
-    fn new_term(&mut self, key: Key) -> Option<u32> {
-        let next = u32::try_from(self.by_key.len()).ok()?;
-        Some(*self.by_key.entry(key).or_insert(next))
+    #[track_caller]
+    fn check(listing: &Listing, found: &[&str], not_found: &[&str]) {
+        let segment = segment(listing);
+        for word in found {
+            assert_eq!(segment.frequency(Key::of(word)), 1, "`{word}` is not there");
+        }
+        for word in not_found {
+            assert_eq!(segment.frequency(Key::of(word)), 0, "`{word}` is there");
+        }
     }
 
-    /// The keys in order, the place of each term among them, and the spellings.
-    fn finish(self) -> (Box<[Key]>, Vec<u32>, Spellings) {
-        let mut order: Vec<(Key, u32)> = self.by_key.into_iter().collect();
-        order.sort_unstable();
-        let mut position = vec![0; order.len()];
-        for (place, (_, term)) in (0..).zip(&order) {
-            position[*term as usize] = place;
+    fn name(text: &str) -> TypeName {
+        TypeName::clean(text)
+    }
+
+    #[test]
+    fn fields_count_down_to_the_second_step() {
+        let field = |name: &str, ty| Field::optional(name, ty);
+        let bottom = Type::object(vec![field("bottom", Type::string())]);
+        let middle = Type::object(vec![
+            field("middle", Type::array(bottom)),
+            field("size", Type::Any),
+        ]);
+        let top = Type::object(vec![field("top", Type::named(name("Inner")).nullable())]);
+        let mut listing = listing(Function {
+            returns: Returns {
+                ty: Type::array(Type::named(name("Outer"))),
+                ..Returns::default()
+            },
+            ..Function::default()
+        });
+        for (key, ty) in [("Outer", top), ("Inner", middle)] {
+            listing.types.insert(
+                name(key),
+                Definition {
+                    ty,
+                    description: String::new(),
+                },
+            );
         }
-        let known = self.terms.into_iter().filter_map(|(word, term)| Some((word, term?)));
-        let mut known: Vec<(Box<str>, u32)> = known.collect();
-        known.sort_unstable();
-        let mut text = String::with_capacity(known.iter().map(|(word, _)| word.len()).sum());
-        let mut entries = Vec::with_capacity(known.len());
-        for (word, term) in known {
-            text.push_str(&word);
-            // A listing with four gigabytes of different words has other worries.
-            let Ok(end) = u32::try_from(text.len()) else { break };
-            let term = position[term as usize];
-            entries.push(Spelling { end, letters: Letters::of(&word), term });
+        let segment = segment(&listing);
+        let has = |word| {
+            segment
+                .term(Key::of(word))
+                .map_or(0, |term| segment.postings(term).len())
+        };
+        // The function and the type it gives back; `Inner` has its own fields, too.
+        assert_eq!(
+            (has("outer"), has("top"), has("middle"), has("size")),
+            (2, 2, 3, 3)
+        );
+        assert_eq!(has("bottom"), 1, "only `Inner` is that near to it");
+    }
+
+    #[test]
+    fn types_may_go_in_circles() {
+        let ring = Type::array(Type::named(name("Ring")));
+        let union = Union {
+            variants: vec![ring; 100],
+            ..Union::default()
+        };
+        let field = Field::optional("field", Type::Union(union.clone()));
+        let mut listing = Listing::default();
+        for (key, ty) in [
+            ("Ring", Type::Union(union)),
+            ("Holder", Type::object(vec![field])),
+        ] {
+            listing.types.insert(
+                name(key),
+                Definition {
+                    ty,
+                    description: String::new(),
+                },
+            );
         }
-        let terms = order.into_iter().map(|(key, _)| key).collect();
-        (terms, position, Spellings { text: text.into(), entries: entries.into() })
+        check(&listing, &["ring", "holder", "field"], &[]);
+    }
+
+    #[test]
+    fn long_texts_count_only_at_their_start() {
+        let filler: Vec<String> = (0..DESCRIPTION_WORDS)
+            .map(|at| format!("word{at}"))
+            .collect();
+        let description = format!("start {} finish", filler.join(" "));
+        let function = Function {
+            summary: "short".to_owned(),
+            description,
+            ..Function::default()
+        };
+        check(
+            &listing(function),
+            &["short", "start", "word5"],
+            &["finish"],
+        );
+    }
+
+    #[test]
+    fn the_first_sentence_stands_in_for_a_summary() {
+        let shown = |text| first_sentence(text);
+        assert_eq!(
+            shown(" Adds a pet. Then waits."),
+            ("Adds a pet", ". Then waits.")
+        );
+        assert_eq!(shown("Adds\nwaits. "), ("Adds", "\nwaits. "));
+        assert_eq!(shown(""), ("", ""));
     }
 }

@@ -1,5 +1,7 @@
 //! From the text of a query to concepts: each word with everything that may stand for it.
 
+use std::iter;
+
 use super::{
     Scope, spelling, synonyms,
     words::{self, Key},
@@ -47,7 +49,7 @@ pub(super) fn read(scope: &Scope<'_>, text: &str) -> Vec<Concept> {
         seen.push(key);
         let mut concept = Concept::of_word(scope, key, 1.0);
         for joined in joined(&tokens, at) {
-            concept.add(scope, Key::of(&joined), 1.0);
+            concept.merge(Concept::of_word(scope, Key::of(&joined), 1.0));
         }
         if !concept.variants.is_empty() {
             concepts.push(concept);
@@ -62,28 +64,36 @@ pub(super) fn read(scope: &Scope<'_>, text: &str) -> Vec<Concept> {
 
 /// The lower-case words of a query, in order.
 fn tokens(text: &str) -> Vec<String> {
-    let end = text.char_indices().nth(MOST_LETTERS).map_or(text.len(), |(end, _)| end);
+    let end = text
+        .char_indices()
+        .nth(MOST_LETTERS)
+        .map_or(text.len(), |(end, _)| end);
     name::words(&text[..end])
 }
 
-/// The word together with each of its neighbours: `web hook` may be what an API calls `webhook`.
+/// The word together with each of its neighbours: `web hook` may be what an API calls
+/// `webhook`, and `sign out` is a synonym of `logout`.
 fn joined(tokens: &[String], at: usize) -> Vec<String> {
-    let pairs = [at.checked_sub(1).zip(Some(at)), Some(at).zip(at.checked_add(1))];
+    let pairs = [
+        at.checked_sub(1).zip(Some(at)),
+        Some(at).zip(at.checked_add(1)),
+    ];
     let pairs = pairs.into_iter().flatten();
-    pairs.filter_map(|(one, other)| Some(tokens.get(one)?.clone() + tokens.get(other)?)).collect()
+    pairs
+        .filter_map(|(one, other)| Some(tokens.get(one)?.clone() + tokens.get(other)?))
+        .collect()
 }
 
 /// What a word may mean that nobody uses: a misspelt one, an unfinished one, or two in one.
 fn guess(scope: &Scope<'_>, word: &str) -> Vec<Concept> {
     let mut concept = Concept::default();
     for correction in spelling::corrections(scope, word) {
-        let meant = Concept::of_word(scope, correction.key, correction.weight);
-        for variant in meant.variants {
-            concept.add(scope, variant.key, variant.weight);
-        }
+        concept.merge(Concept::of_word(scope, correction.key, correction.weight));
     }
     if concept.variants.is_empty() {
-        return halves(scope, word).map(|key| Concept::of_word(scope, key, 1.0)).collect();
+        return halves(scope, word)
+            .map(|key| Concept::of_word(scope, key, 1.0))
+            .collect();
     }
     vec![concept]
 }
@@ -95,29 +105,41 @@ fn halves(scope: &Scope<'_>, word: &str) -> impl Iterator<Item = Key> + use<> {
     let ends = ends.filter(|end| SHORTEST <= *end && *end + SHORTEST <= word.len());
     let pairs = ends.map(|end| [Key::of(&word[..end]), Key::of(&word[end..])]);
     let commonness = |pair: &[Key; 2]| pair.iter().map(|key| scope.frequency(*key)).min();
-    let best = pairs.max_by_key(commonness).filter(|pair| commonness(pair) != Some(0));
+    let best = pairs
+        .max_by_key(commonness)
+        .filter(|pair| commonness(pair) != Some(0));
     best.into_iter().flatten()
 }
 
 impl Concept {
     /// A word and its synonyms, as far as the scope has them.
     fn of_word(scope: &Scope<'_>, word: Key, weight: f32) -> Self {
-        let mut concept = Self::default();
-        concept.add(scope, word, weight);
-        for (synonym, likeness) in synonyms::of(word) {
-            concept.add(scope, *synonym, weight * likeness);
+        let synonyms = synonyms::of(word)
+            .iter()
+            .map(|(key, likeness)| (*key, weight * likeness));
+        let known = iter::once((word, weight))
+            .chain(synonyms)
+            .map(|(key, weight)| Variant {
+                key,
+                weight,
+                documents: scope.frequency(key),
+            });
+        Self {
+            variants: known.filter(|variant| 0 < variant.documents).collect(),
         }
-        concept
     }
 
-    fn add(&mut self, scope: &Scope<'_>, key: Key, weight: f32) {
-        if let Some(known) = self.variants.iter_mut().find(|known| known.key == key) {
-            known.weight = known.weight.max(weight);
-            return;
-        }
-        let documents = scope.frequency(key);
-        if 0 < documents {
-            self.variants.push(Variant { key, weight, documents });
+    /// Takes over what may stand for the other concept too.
+    fn merge(&mut self, other: Self) {
+        for variant in other.variants {
+            match self
+                .variants
+                .iter_mut()
+                .find(|known| known.key == variant.key)
+            {
+                Some(known) => known.weight = known.weight.max(variant.weight),
+                None => self.variants.push(variant),
+            }
         }
     }
 
@@ -126,8 +148,15 @@ impl Concept {
     /// A good synonym that is everywhere makes the concept common: who asks to
     /// `fetch` something asks for nothing special, even where few say `fetch`.
     pub(super) fn frequency(&self) -> f32 {
-        let strongest = self.variants.iter().map(|variant| variant.weight).fold(0.0, f32::max);
-        let good = self.variants.iter().filter(|variant| strongest / 2.0 < variant.weight);
+        let strongest = self
+            .variants
+            .iter()
+            .map(|variant| variant.weight)
+            .fold(0.0, f32::max);
+        let good = self
+            .variants
+            .iter()
+            .filter(|variant| strongest / 2.0 < variant.weight);
         good.map(Variant::frequency).fold(0.0, f32::max)
     }
 }

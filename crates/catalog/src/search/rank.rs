@@ -32,49 +32,58 @@ const CROWDED: f32 = 0.7;
 /// A document that matches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
+    pub(super) place: Place,
+    pub(super) score: f32,
+}
+
+/// Where a document is. In order of these, sources and then names are in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
     /// Which entry of the scope.
     pub(super) entry: usize,
     /// Which document of its segment.
     pub(super) document: usize,
-    pub(super) score: f32,
 }
 
 /// The documents that match, best first.
 pub(super) fn rank(scope: &Scope<'_>, concepts: &[Concept]) -> Vec<Match> {
     let weighed = Weighed::new(scope, concepts);
     let mut sheet = Sheet::default();
-    let mut best = Best { scope, matches: Vec::new(), least: 0.0 };
+    let mut best = Best::default();
     for (entry, segment) in scope.segments().enumerate() {
         sheet.score(segment, &weighed);
         for (document, cell) in sheet.0.iter().enumerate() {
             // The final score is never more than the sum, so most are turned down cheaply.
             if cell.marks != 0 && best.least <= cell.score {
-                let score = cell.score * weighed.trust(cell.marks);
-                best.offer(Match { entry, document, score });
+                best.offer(
+                    Place { entry, document },
+                    cell.score * weighed.trust(cell.marks),
+                );
             }
         }
     }
     let mut matches = best.finish();
     let floor = matches.first().map_or(0.0, |best| best.score * FLOOR);
-    matches.truncate(matches.partition_point(|found| floor <= found.score).max(KEPT));
+    let good = matches.partition_point(|found| floor <= found.score);
+    matches.truncate(good.max(KEPT));
     spread(scope, &mut matches);
     matches
 }
 
 /// The best matches seen so far.
-struct Best<'a> {
-    scope: &'a Scope<'a>,
+#[derive(Default)]
+struct Best {
     matches: Vec<Match>,
     /// The score a further match has to reach.
     least: f32,
 }
 
-impl Best<'_> {
-    fn offer(&mut self, found: Match) {
-        if found.score < self.least {
+impl Best {
+    fn offer(&mut self, place: Place, score: f32) {
+        if score < self.least {
             return;
         }
-        self.matches.push(found);
+        self.matches.push(Match { place, score });
         // Cutting at twice the number costs a constant per match, on average.
         if self.matches.len() == 2 * MOST_MATCHES {
             self.cut();
@@ -82,8 +91,9 @@ impl Best<'_> {
     }
 
     fn cut(&mut self) {
-        let order = |a: &Match, b: &Match| compare(self.scope, a, b);
-        let (_, worst, _) = self.matches.select_nth_unstable_by(MOST_MATCHES - 1, order);
+        let (_, worst, _) = self
+            .matches
+            .select_nth_unstable_by(MOST_MATCHES - 1, compare);
         self.least = worst.score;
         self.matches.truncate(MOST_MATCHES);
     }
@@ -92,30 +102,31 @@ impl Best<'_> {
         if MOST_MATCHES < self.matches.len() {
             self.cut();
         }
-        self.matches.sort_unstable_by(|a, b| compare(self.scope, a, b));
+        self.matches.sort_unstable_by(compare);
         self.matches
     }
 }
 
 /// Better first; equals by source, then functions before types, then by name.
-fn compare(scope: &Scope<'_>, a: &Match, b: &Match) -> Ordering {
+fn compare(a: &Match, b: &Match) -> Ordering {
     b.score
         .total_cmp(&a.score)
-        .then(a.entry.cmp(&b.entry))
-        .then_with(|| scope.name(a).cmp(&scope.name(b)))
-        .then(a.document.cmp(&b.document))
+        .then_with(|| a.place.cmp(&b.place))
 }
 
 /// Makes room for several sources near the top.
-#[expect(clippy::cast_precision_loss, reason = "at most as many as there are matches")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "at most as many as there are matches"
+)]
 fn spread(scope: &Scope<'_>, matches: &mut [Match]) {
     let mut before = vec![0_usize; scope.entries.len()];
     for found in matches.iter_mut() {
-        let before = &mut before[found.entry];
+        let before = &mut before[found.place.entry];
         found.score *= (1.0 - CROWDING * *before as f32).max(CROWDED);
         *before += 1;
     }
-    matches.sort_unstable_by(|a, b| compare(scope, a, b));
+    matches.sort_unstable_by(compare);
 }
 
 /// Concepts with what each is worth in this scope.
@@ -138,8 +149,14 @@ impl Weighed {
             let worth = |variant: &Variant| {
                 variant.weight * most.min(rarity(documents, variant.frequency()))
             };
-            let variants = concept.variants.iter().map(|variant| (variant.key, worth(variant)));
-            Worth { concept: most, variants: variants.collect() }
+            let variants = concept
+                .variants
+                .iter()
+                .map(|variant| (variant.key, worth(variant)));
+            Worth {
+                concept: most,
+                variants: variants.collect(),
+            }
         };
         let concepts: Vec<Worth> = concepts.iter().map(worth).collect();
         let total = concepts.iter().map(|worth| worth.concept).sum();
@@ -161,7 +178,9 @@ impl Weighed {
 #[expect(clippy::cast_precision_loss, reason = "a count of documents")]
 fn rarity(documents: usize, frequency: f32) -> f32 {
     let others = documents as f32 - frequency;
-    (1.0 + (others + 0.5) / (frequency + 0.5)).ln().max(LEAST_RARITY)
+    (1.0 + (others + 0.5) / (frequency + 0.5))
+        .ln()
+        .max(LEAST_RARITY)
 }
 
 /// The documents of one segment while they are scored.
@@ -179,7 +198,11 @@ struct Cell {
 
 impl Cell {
     fn give(&mut self, score: f32, mark: u32) {
-        let given = if self.marks & mark == 0 { 0.0 } else { self.given };
+        let given = if self.marks & mark == 0 {
+            0.0
+        } else {
+            self.given
+        };
         if given < score {
             self.score += score - given;
             self.given = score;
@@ -205,7 +228,10 @@ impl Sheet {
                 cell.give(worth * impact, mark);
             }
         }
-        let postings = segment.term(key).map(|term| segment.postings(term)).unwrap_or_default();
+        let postings = segment
+            .term(key)
+            .map(|term| segment.postings(term))
+            .unwrap_or_default();
         for posting in postings {
             self.0[posting.document()].give(worth * posting.impact(), mark);
         }

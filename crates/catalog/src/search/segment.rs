@@ -1,15 +1,21 @@
 //! `Segment`: the finished search index of one source, compact and never changed.
 
-use super::words::{Key, Letters};
+use super::{
+    Subject,
+    words::{Key, Letters},
+};
+use crate::{FunctionName, Listing};
 
 /// The documents of one source, found by word.
 ///
-/// A document is a function or a named type: first the functions in the order
-/// of the listing, then the types in the order of their names.
+/// A document is a function or a named type: first the functions, then the
+/// types, each in the order of their names, so that equals are ranked by name.
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
     /// How many documents there are.
     pub(super) documents: usize,
+    /// Where the listing has the functions, by name.
+    pub(super) functions: Box<[u32]>,
     /// The stems, sorted.
     pub(super) terms: Box<[Key]>,
     /// Where the postings of each term start; one more at the end.
@@ -83,6 +89,31 @@ impl Posting {
 }
 
 impl Segment {
+    /// The document of a function.
+    pub(super) fn function(&self, listing: &Listing, name: &FunctionName) -> Option<usize> {
+        let known = |at: u32| listing.functions.get(at as usize).map(|known| &known.name);
+        let found = self
+            .functions
+            .binary_search_by(|at| known(*at).cmp(&Some(name)));
+        found.ok()
+    }
+
+    /// The document of a named type.
+    pub(super) fn named_type(&self, listing: &Listing, name: &str) -> Option<usize> {
+        let (name, _) = listing.types.get_key_value(name)?;
+        let at = listing.types.keys().position(|known| known == name)?;
+        Some(self.functions.len() + at)
+    }
+
+    /// What a document is.
+    pub(super) fn subject<'a>(&self, listing: &'a Listing, document: usize) -> Option<Subject<'a>> {
+        if let Some(at) = self.functions.get(document) {
+            return listing.functions.get(*at as usize).map(Subject::Function);
+        }
+        let (name, definition) = listing.types.iter().nth(document - self.functions.len())?;
+        Some(Subject::Type(name, definition))
+    }
+
     /// The term with this key.
     pub(super) fn term(&self, key: Key) -> Option<usize> {
         self.terms.binary_search(&key).ok()
@@ -96,15 +127,27 @@ impl Segment {
         }
     }
 
+    /// How many documents have a word.
+    pub(super) fn frequency(&self, key: Key) -> usize {
+        if self.about(key).is_some() {
+            return self.documents;
+        }
+        self.term(key).map_or(0, |term| self.postings(term).len())
+    }
+
     /// What a word of the source's own name adds to each document.
     pub(super) fn about(&self, key: Key) -> Option<f32> {
-        self.about.iter().find(|about| about.key == key).map(|about| about.impact)
+        self.about
+            .iter()
+            .find(|about| about.key == key)
+            .map(|about| about.impact)
     }
 
     /// How many bytes the index takes.
     pub(super) fn bytes(&self) -> usize {
         let about: usize = self.about.iter().map(|about| about.word.len()).sum();
         size_of::<Self>()
+            + size_of_val(&*self.functions)
             + size_of_val(&*self.terms)
             + size_of_val(&*self.starts)
             + size_of_val(&*self.postings)
@@ -137,6 +180,9 @@ mod tests {
         let posting = Posting::new(Posting::MOST_DOCUMENTS - 1, 0.5);
         assert_eq!(posting.document(), Posting::MOST_DOCUMENTS - 1);
         assert!((posting.impact() - 0.5).abs() < 0.01);
-        assert!(0.0 < Posting::new(0, 0.0).impact(), "a posting is never worth nothing");
+        assert!(
+            0.0 < Posting::new(0, 0.0).impact(),
+            "a posting is never worth nothing"
+        );
     }
 }

@@ -59,7 +59,10 @@ pub(super) fn corrections(scope: &Scope<'_>, word: &str) -> Vec<Correction> {
             Some((reading.difference?.weight(), reading.frequency, known))
         })
         .collect();
-    readings.sort_by(|a, b| b.0.total_cmp(&a.0).then((Reverse(a.1), a.2).cmp(&(Reverse(b.1), b.2))));
+    readings.sort_by(|a, b| {
+        b.0.total_cmp(&a.0)
+            .then((Reverse(a.1), a.2).cmp(&(Reverse(b.1), b.2)))
+    });
     let best = readings.first().map_or(0.0, |reading| reading.0);
     let mut corrections: Vec<Correction> = Vec::new();
     for (weight, _, known) in readings.into_iter().filter(|reading| best <= reading.0) {
@@ -84,7 +87,10 @@ fn readings<'a>(scope: &Scope<'a>, word: &str) -> HashMap<&'a str, Reading> {
         if !may_go_on && allowed < letters.least_edits(known_letters) {
             return;
         }
-        let compare = || Reading { difference: difference(word, known, allowed), frequency: 0 };
+        let compare = || Reading {
+            difference: difference(word, known, allowed),
+            frequency: 0,
+        };
         readings.entry(known).or_insert_with(compare).frequency += frequency();
     };
     for segment in scope.segments() {

@@ -17,7 +17,10 @@ const GROUPS: &[(f32, &[&str])] = &[
     (SAME, &["admin", "administrator"]),
     (SAME, &["analyse", "analyze", "analysis", "analytics"]),
     (SAME, &["app", "application"]),
-    (SAME, &["auth", "authentication", "authenticate", "authorization"]),
+    (
+        SAME,
+        &["auth", "authentication", "authenticate", "authorization"],
+    ),
     (SAME, &["color", "colour"]),
     (SAME, &["config", "configuration", "configure"]),
     (SAME, &["contribute", "contributor", "contribution"]),
@@ -53,16 +56,46 @@ const GROUPS: &[(f32, &[&str])] = &[
     (SAME, &["transcribe", "transcription", "transcript"]),
     (SAME, &["var", "variable"]),
     // What is done.
-    (NEAR, &["get", "fetch", "read", "retrieve", "show", "find", "lookup", "view", "load"]),
+    (
+        NEAR,
+        &["get", "fetch", "read", "retrieve", "show", "view", "load"],
+    ),
+    (NEAR, &["get", "find", "lookup"]),
     (NEAR, &["list", "enumerate", "browse"]),
-    (NEAR, &["create", "add", "make", "insert", "post", "open", "register", "generate"]),
-    (NEAR, &["update", "edit", "change", "modify", "patch", "set", "rename", "put", "replace"]),
-    (NEAR, &["delete", "remove", "destroy", "drop", "cancel", "erase", "purge"]),
+    (
+        NEAR,
+        &[
+            "create", "add", "make", "insert", "post", "open", "register", "generate",
+        ],
+    ),
+    (
+        NEAR,
+        &[
+            "update", "edit", "change", "modify", "patch", "set", "rename", "put", "replace",
+        ],
+    ),
+    (
+        NEAR,
+        &[
+            "delete", "remove", "destroy", "drop", "cancel", "erase", "purge",
+        ],
+    ),
     (NEAR, &["search", "query", "find", "lookup", "filter"]),
-    (NEAR, &["send", "post", "publish", "notify", "deliver", "submit"]),
+    (
+        NEAR,
+        &["send", "post", "publish", "notify", "deliver", "submit"],
+    ),
     (NEAR, &["buy", "order", "purchase"]),
-    (NEAR, &["run", "execute", "trigger", "dispatch", "start", "launch", "invoke"]),
-    (NEAR, &["stop", "cancel", "abort", "terminate", "end", "kill"]),
+    (
+        NEAR,
+        &[
+            "run", "execute", "trigger", "dispatch", "start", "launch", "invoke",
+        ],
+    ),
+    (
+        NEAR,
+        &["stop", "cancel", "abort", "terminate", "end", "kill"],
+    ),
     (NEAR, &["approve", "accept", "confirm", "allow"]),
     (NEAR, &["reject", "decline", "deny"]),
     (NEAR, &["copy", "duplicate", "clone", "fork"]),
@@ -70,6 +103,8 @@ const GROUPS: &[(f32, &[&str])] = &[
     (NEAR, &["restore", "recover", "undelete"]),
     (NEAR, &["verify", "validate", "check"]),
     (NEAR, &["login", "signin", "authenticate"]),
+    (NEAR, &["logout", "signout"]),
+    (NEAR, &["register", "signup", "create"]),
     (NEAR, &["follow", "subscribe", "watch"]),
     (NEAR, &["enable", "activate"]),
     (NEAR, &["disable", "deactivate", "suspend"]),
@@ -78,6 +113,7 @@ const GROUPS: &[(f32, &[&str])] = &[
     (NEAR, &["download", "export"]),
     (NEAR, &["assign", "assignee"]),
     (AKIN, &["get", "list", "show", "read", "fetch"]),
+    (AKIN, &["fetch", "retrieve", "show", "find", "lookup"]),
     (AKIN, &["download", "get"]),
     (AKIN, &["upload", "create", "add"]),
     (AKIN, &["buy", "create", "place", "checkout"]),
@@ -100,7 +136,10 @@ const GROUPS: &[(f32, &[&str])] = &[
     (NEAR, &["team", "group"]),
     (NEAR, &["setting", "preference", "configuration", "option"]),
     (NEAR, &["latest", "newest", "recent", "last"]),
-    (NEAR, &["me", "my", "mine", "authenticated", "self", "current"]),
+    (
+        NEAR,
+        &["me", "my", "mine", "authenticated", "self", "current"],
+    ),
     (NEAR, &["sms", "text", "message"]),
     (NEAR, &["channel", "conversation", "room"]),
     (NEAR, &["history", "log"]),
@@ -118,7 +157,11 @@ const ONE_WAY: &[(f32, &[&str], &[&str])] = &[
     (NEAR, &["all", "every"], &["list"]),
     (NEAR, &["new"], &["create", "add", "insert", "register"]),
     (NEAR, &["give"], &["add", "get", "assign"]),
-    (NEAR, &["tell", "see", "display", "describe"], &["get", "list", "show"]),
+    (
+        NEAR,
+        &["tell", "see", "display", "describe"],
+        &["get", "list", "show"],
+    ),
     (NEAR, &["kick"], &["remove", "delete"]),
     (NEAR, &["who"], &["user", "member"]),
     (NEAR, &["someone", "anyone"], &["user", "member"]),
@@ -148,7 +191,11 @@ pub(super) fn of(word: Key) -> &'static [(Key, f32)] {
 fn join(table: &mut HashMap<Key, Vec<(Key, f32)>>, weight: f32, word: &str, meant: &[&str]) {
     let word = Key::of(word);
     let known = table.entry(word).or_default();
-    for other in meant.iter().map(|other| Key::of(other)).filter(|other| *other != word) {
+    for other in meant
+        .iter()
+        .map(|other| Key::of(other))
+        .filter(|other| *other != word)
+    {
         match known.iter_mut().find(|(key, _)| *key == other) {
             Some((_, strongest)) => *strongest = strongest.max(weight),
             None => known.push((other, weight)),
@@ -161,7 +208,9 @@ mod tests {
     use super::*;
 
     fn weight(word: &str, other: &str) -> Option<f32> {
-        let found = of(Key::of(word)).iter().find(|(key, _)| *key == Key::of(other));
+        let found = of(Key::of(word))
+            .iter()
+            .find(|(key, _)| *key == Key::of(other));
         found.map(|(_, weight)| *weight)
     }
 

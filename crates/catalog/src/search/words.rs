@@ -14,14 +14,93 @@ const LONGEST: usize = 40;
 
 /// Words that say nothing about a function. Sorted.
 const STOP_WORDS: &[&str] = &[
-    "about", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",
-    "could", "did", "do", "does", "each", "either", "etc", "for", "from", "had", "has", "have",
-    "how", "href", "http", "https", "if", "in", "into", "is", "it", "its", "like", "may", "might",
-    "must", "need", "of", "on", "only", "or", "other", "our", "out", "please", "sdk", "shall",
-    "should", "so", "some", "something", "such", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "to", "us", "via", "want", "was", "we", "were",
-    "what", "when", "where", "whether", "which", "while", "will", "with", "within", "without",
-    "would", "www", "you", "your",
+    "about",
+    "also",
+    "an",
+    "and",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "each",
+    "either",
+    "etc",
+    "for",
+    "from",
+    "had",
+    "has",
+    "have",
+    "how",
+    "href",
+    "http",
+    "https",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "like",
+    "may",
+    "might",
+    "must",
+    "need",
+    "of",
+    "on",
+    "only",
+    "or",
+    "other",
+    "our",
+    "out",
+    "please",
+    "sdk",
+    "shall",
+    "should",
+    "so",
+    "some",
+    "something",
+    "such",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "to",
+    "us",
+    "via",
+    "want",
+    "was",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "whether",
+    "which",
+    "while",
+    "will",
+    "with",
+    "within",
+    "without",
+    "would",
+    "www",
+    "you",
+    "your",
 ];
 
 /// Whether a lower-case word is left out of indexes and queries.
@@ -58,7 +137,11 @@ pub(super) fn stem(word: &str) -> Cow<'_, str> {
         return IRREGULAR[at].1.into();
     }
     // The rules are English; letters outside ASCII are another language's.
-    if word.is_ascii() { Stemmer::create(Algorithm::English).stem(word) } else { word.into() }
+    if word.is_ascii() {
+        Stemmer::create(Algorithm::English).stem(word)
+    } else {
+        word.into()
+    }
 }
 
 /// What stands for a stem in an index.
@@ -85,7 +168,10 @@ impl Letters {
             b'0'..=b'9' => 26,
             _ => 27,
         };
-        Self(word.bytes().fold(0, |letters, byte| letters | 1 << bit(byte)))
+        Self(
+            word.bytes()
+                .fold(0, |letters, byte| letters | 1 << bit(byte)),
+        )
     }
 
     /// No word at fewer edits than this has these letters: an edit turns at most two bits.
@@ -137,7 +223,11 @@ pub(super) fn of_prose(text: &str, visit: &mut impl FnMut(&str) -> bool) {
             continue;
         }
         let parts = name::words(chunk);
-        let whole = if 1 < parts.len() { Some(parts.concat()) } else { None };
+        let whole = if 1 < parts.len() {
+            Some(parts.concat())
+        } else {
+            None
+        };
         if !parts.iter().chain(whole.iter()).all(|word| visit(word)) {
             return;
         }
@@ -146,12 +236,15 @@ pub(super) fn of_prose(text: &str, visit: &mut impl FnMut(&str) -> bool) {
 
 /// The runs of letters and digits.
 pub(super) fn chunks(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|chunk| !chunk.is_empty())
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|chunk| !chunk.is_empty())
 }
 
 /// Most chunks are a lower-case word already, which saves taking them apart.
 fn is_plain(chunk: &str) -> bool {
-    chunk.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    chunk
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -180,7 +273,11 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_have_one_key() {
-        for (one, other) in [("issues", "issue"), ("repositories", "repository"), ("created", "create")] {
+        for (one, other) in [
+            ("issues", "issue"),
+            ("repositories", "repository"),
+            ("created", "create"),
+        ] {
             assert_eq!(Key::of(one), Key::of(other));
         }
         assert_ne!(Key::of("pet"), Key::of("pod"));

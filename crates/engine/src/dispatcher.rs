@@ -1,0 +1,102 @@
+//! The one door: every call passes here, is checked, and leaves a record.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use async_trait::async_trait;
+use toolscript_catalog::{
+    Call, CallContext, CallError, Caller, Catalog, Credentials, FunctionId, Reply, Source,
+    SourceName, validate,
+};
+
+/// How many records are kept.
+const MOST_RECORDS: usize = 1_000;
+
+/// The sources open at one moment and what they listed. Never changed, only replaced whole.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) sources: BTreeMap<SourceName, Arc<dyn Source>>,
+}
+
+/// One call that was made.
+#[derive(Debug, Clone)]
+pub struct CallRecord {
+    /// Which function.
+    pub function: FunctionId,
+    /// When it began.
+    pub started: SystemTime,
+    /// How long it took.
+    pub duration: Duration,
+    /// The stable word of its failure, or `None`.
+    pub error: Option<&'static str>,
+}
+
+/// What all runs share.
+#[derive(Default)]
+pub(crate) struct Dispatcher {
+    records: Mutex<VecDeque<CallRecord>>,
+}
+
+/// The door as one run sees it: the snapshot it began with, its credentials and its deadline.
+pub(crate) struct Door {
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) credentials: Credentials,
+    pub(crate) deadline: Instant,
+}
+
+impl Dispatcher {
+    fn record(&self, record: CallRecord) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        if records.len() == MOST_RECORDS {
+            records.pop_front();
+        }
+        records.push_back(record);
+    }
+
+    /// The latest calls, oldest first.
+    pub(crate) fn records(&self) -> Vec<CallRecord> {
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.iter().cloned().collect()
+    }
+}
+
+impl Door {
+    async fn pass(&self, call: Call) -> Result<Reply, CallError> {
+        let (entry, function) = self.snapshot.catalog.by_id(&call.function).map_err(|unknown| {
+            CallError::NotFound { function: call.function.to_string(), hint: unknown.to_string() }
+        })?;
+        let types = &entry.listing.types;
+        validate::arguments(&call.function, function, types, &call.params, call.body.as_ref())?;
+        let Some(source) = self.snapshot.sources.get(&call.function.source) else {
+            return Err(CallError::Unavailable {
+                source_name: call.function.source.to_string(),
+                problem: "it is documented but not open".to_owned(),
+            });
+        };
+        let cx = CallContext {
+            credential: self.credentials.get(&call.function.source).cloned(),
+            deadline: Some(self.deadline),
+        };
+        source.call(&cx, call).await
+    }
+}
+
+#[async_trait]
+impl Caller for Door {
+    async fn call(&self, call: Call) -> Result<Reply, CallError> {
+        let function = call.function.clone();
+        let (started, clock) = (SystemTime::now(), Instant::now());
+        let result = self.pass(call).await;
+        let duration = clock.elapsed();
+        let error = result.as_ref().err().map(|error| error.code().word());
+        let elapsed_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        tracing::debug!(%function, elapsed_us, error, "call");
+        self.dispatcher.record(CallRecord { function, started, duration, error });
+        result
+    }
+}

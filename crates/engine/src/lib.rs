@@ -1,0 +1,173 @@
+//! The program without a face: configuration, sources, catalog, the one door, runs.
+//!
+//! Frontends talk to [`Engine`] and to nothing below it: plain data in, plain data out.
+
+pub mod config;
+pub mod discover;
+mod dispatcher;
+mod generate;
+mod guide;
+mod registry;
+pub mod resources;
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
+use toolscript_catalog::{Catalog, Credentials, Entry, SourceName};
+use toolscript_luau::{Asked, Limits, Run, Runtime, RuntimeSettings};
+
+pub use dispatcher::CallRecord;
+pub use generate::{GenerateFailure, GenerateReport, generate};
+pub use registry::{OpenError, Opened, Progress, cache_folder};
+pub use toolscript_luau::{
+    Kept, Level, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,
+};
+
+use config::{Config, Settings};
+use discover::{AskError, Docs, Found, Listed, Page, Row, SourceRow};
+use dispatcher::{Dispatcher, Door, Snapshot};
+use guide::CatalogGuide;
+
+/// A running toolscript.
+pub struct Engine {
+    settings: Settings,
+    snapshot: ArcSwap<Snapshot>,
+    dispatcher: Arc<Dispatcher>,
+    runtime: Runtime,
+    report: Vec<Opened>,
+}
+
+/// A script somebody wants run.
+#[derive(Default)]
+pub struct Script {
+    /// Luau text.
+    pub text: String,
+    /// How long it may take; the configured limit where left out, and never more than the ceiling.
+    pub timeout_ms: Option<u64>,
+    /// Credentials for this run alone, by source.
+    pub credentials: Credentials,
+    /// Who asks; results that are kept belong to this name.
+    pub owner: String,
+    /// Ends the run when it fires.
+    pub cancel: CancellationToken,
+    /// Told about each call.
+    pub progress: Option<Arc<dyn RunProgress>>,
+}
+
+impl Engine {
+    /// Opens every configured source and waits until each has answered or failed.
+    pub async fn open(
+        config: Config,
+        progress: Option<&dyn Progress>,
+    ) -> Result<Self, OpenError> {
+        let libraries = Entry::new(SourceName::luau(), toolscript_luau::library::listing());
+        let registered = registry::open(&config, Arc::new(libraries), progress).await?;
+        Ok(Self {
+            runtime: Runtime::new(RuntimeSettings::default()),
+            settings: config.settings,
+            snapshot: ArcSwap::from_pointee(registered.snapshot),
+            dispatcher: Arc::default(),
+            report: registered.report,
+        })
+    }
+
+    /// The settings that belong to no source.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What became of each source at start.
+    pub fn report(&self) -> &[Opened] {
+        &self.report
+    }
+
+    /// All functions at this moment.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.snapshot.load().catalog.clone()
+    }
+
+    /// The sources.
+    pub fn sources(&self) -> Vec<SourceRow> {
+        discover::sources(&self.catalog())
+    }
+
+    /// A page of functions.
+    pub fn functions(&self, asked: &Listed<'_>) -> Result<Page<Row>, AskError> {
+        discover::functions(&self.catalog(), asked)
+    }
+
+    /// The best matches for some words.
+    pub fn search(
+        &self,
+        text: &str,
+        source: Option<&str>,
+        cursor: Option<&str>,
+        limit: Option<usize>,
+    ) -> Result<Found, AskError> {
+        discover::search(&self.catalog(), text, source, cursor, limit)
+    }
+
+    /// The docs of functions and types, types beyond `most_bytes` left out and named.
+    pub fn docs(&self, names: &[impl AsRef<str>], most_bytes: usize) -> Result<Docs, AskError> {
+        discover::docs(&self.catalog(), names, most_bytes)
+    }
+
+    /// The names of the sources and how many functions each has, in at most `longest` bytes.
+    pub fn overview(&self, longest: usize) -> String {
+        discover::overview(&self.catalog(), longest)
+    }
+
+    /// The latest calls, oldest first.
+    pub fn calls(&self) -> Vec<CallRecord> {
+        self.dispatcher.records()
+    }
+
+    /// Runs a script on the snapshot of this moment.
+    pub async fn execute(&self, script: Script) -> Outcome {
+        let asked = Asked { timeout_ms: script.timeout_ms, ..Asked::default() };
+        let limits = self.settings.limits.asked(&asked, &Limits::ceiling());
+        let snapshot = self.snapshot.load_full();
+        let catalog = snapshot.catalog.clone();
+        let caller = Door {
+            dispatcher: self.dispatcher.clone(),
+            snapshot,
+            credentials: script.credentials,
+            deadline: Instant::now() + Duration::from_millis(limits.timeout_ms),
+        };
+        let guide = CatalogGuide { catalog: catalog.clone() };
+        let run = Run {
+            limits,
+            owner: script.owner,
+            cancel: script.cancel,
+            progress: script.progress,
+            guide: Some(Arc::new(guide)),
+            ..Run::new(script.text, catalog, Arc::new(caller))
+        };
+        self.runtime.run(run).await
+    }
+
+    /// Lets go of every source.
+    pub async fn close(&self) {
+        let snapshot = self.snapshot.load_full();
+        for source in snapshot.sources.values() {
+            source.close().await;
+        }
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("catalog", &self.catalog()).finish_non_exhaustive()
+    }
+}

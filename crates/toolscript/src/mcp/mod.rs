@@ -1,0 +1,285 @@
+//! MCP: one handler for stdio and Streamable HTTP, for both eras of the protocol.
+
+mod answer;
+mod auth;
+mod progress;
+mod tools;
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+        ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::RequestContext,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use toolscript_engine::{Engine, Script, discover::Listed, resources::TEMPLATES};
+
+/// How much documentation one answer holds, in bytes; further types are named and can be asked for.
+const MOST_DOCS: usize = 32 * 1024;
+/// How many sources or resources one page holds.
+const PAGE: usize = 100;
+/// How long `instructions` may get: clients cut at 2,048 characters.
+const LONGEST_INSTRUCTIONS: usize = 1_900;
+
+/// The MCP server. Cheap to clone: HTTP makes one per request.
+#[derive(Debug, Clone)]
+pub(crate) struct Handler {
+    engine: Arc<Engine>,
+}
+
+/// Serves one client on standard input and output until it hangs up.
+pub(crate) async fn serve_stdio(engine: Arc<Engine>) -> anyhow::Result<()> {
+    let service = Handler::new(engine).serve(rmcp::transport::stdio()).await?;
+    service.waiting().await?;
+    Ok(())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListApis {
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListFunctions {
+    source: Option<String>,
+    tag: Option<String>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchDocs {
+    query: String,
+    source: Option<String>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetFunctionDocs {
+    names: Names,
+}
+
+/// One name or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExecuteScript {
+    script: String,
+    timeout_ms: Option<u64>,
+}
+
+impl Handler {
+    /// A server in front of an engine.
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        tools::tools(self.engine.settings().server.surface)
+    }
+
+    fn list_apis(&self, asked: &ListApis) -> CallToolResult {
+        let rows = self.engine.sources();
+        match answer::page_of(rows, asked.cursor.as_deref(), PAGE) {
+            Some(page) => answer::sources(&page),
+            None => answer::problem("that is not a cursor of this list; start again without one"),
+        }
+    }
+
+    fn list_functions(&self, asked: &ListFunctions) -> CallToolResult {
+        let listed = Listed {
+            source: asked.source.as_deref(),
+            group: asked.tag.as_deref(),
+            cursor: asked.cursor.as_deref(),
+            limit: asked.limit,
+        };
+        match self.engine.functions(&listed) {
+            Ok(page) => answer::functions(&page),
+            Err(error) => answer::problem(&error.to_string()),
+        }
+    }
+
+    fn search_docs(&self, asked: &SearchDocs) -> CallToolResult {
+        let (source, cursor) = (asked.source.as_deref(), asked.cursor.as_deref());
+        match self.engine.search(&asked.query, source, cursor, asked.limit) {
+            Ok(found) => answer::found(&found),
+            Err(error) => answer::problem(&error.to_string()),
+        }
+    }
+
+    fn get_function_docs(&self, asked: GetFunctionDocs) -> CallToolResult {
+        let names = match asked.names {
+            Names::One(name) => vec![name],
+            Names::Several(names) => names,
+        };
+        match self.engine.docs(&names, MOST_DOCS) {
+            Ok(docs) => answer::docs(&docs),
+            Err(error) => answer::problem(&error.to_string()),
+        }
+    }
+
+    async fn execute(&self, asked: ExecuteScript, cx: RequestContext<RoleServer>) -> CallToolResult {
+        let credentials = match auth::credentials(&cx.meta) {
+            Ok(credentials) => credentials,
+            Err(error) => return answer::problem(&error.to_string()),
+        };
+        let script = Script {
+            text: asked.script,
+            timeout_ms: asked.timeout_ms,
+            credentials,
+            owner: String::new(),
+            cancel: cx.ct.clone(),
+            progress: progress::reporter(&cx),
+        };
+        answer::outcome(&self.engine.execute(script).await)
+    }
+}
+
+/// Reads the arguments of a tool and answers with `then`, or says what does not fit.
+fn with<T: DeserializeOwned>(
+    request: CallToolRequestParams,
+    then: impl FnOnce(T) -> CallToolResult,
+) -> CallToolResult {
+    match arguments(request) {
+        Ok(asked) => then(asked),
+        Err(problem) => problem,
+    }
+}
+
+fn arguments<T: DeserializeOwned>(request: CallToolRequestParams) -> Result<T, CallToolResult> {
+    let given = Value::Object(request.arguments.unwrap_or_default());
+    serde_json::from_value(given).map_err(|error| {
+        answer::problem(&format!("the arguments of `{}` do not fit: {error}", request.name))
+    })
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let identity = Implementation::new("toolscript", env!("CARGO_PKG_VERSION"))
+            .with_title("toolscript");
+        ServerConfig::new(capabilities)
+            .with_server_info(identity)
+            .with_instructions(self.instructions())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.get_tool(&request.name).is_none() {
+            let names: Vec<String> = self.tools().iter().map(|tool| tool.name.to_string()).collect();
+            let message = format!("there is no tool `{}`; the tools are {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let result = match &*request.name {
+            "list_apis" => with(request, |asked| self.list_apis(&asked)),
+            "list_functions" => with(request, |asked| self.list_functions(&asked)),
+            "search_docs" => with(request, |asked| self.search_docs(&asked)),
+            "get_function_docs" => with(request, |asked| self.get_function_docs(asked)),
+            _ => match arguments(request) {
+                Ok(asked) => self.execute(asked, cx).await,
+                Err(problem) => problem,
+            },
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let page = answer::page_of(self.engine.resources(), cursor.as_deref(), PAGE)
+            .ok_or_else(|| ErrorData::invalid_params("that is not a cursor of this list", None))?;
+        let resources = page.items.into_iter().map(|resource| {
+            Resource::new(resource.uri, resource.name)
+                .with_description(resource.description)
+                .with_mime_type("text/plain")
+        });
+        let mut result = ListResourcesResult::with_all_items(resources.collect());
+        result.next_cursor = page.next_cursor;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = TEMPLATES.iter().map(|template| {
+            ResourceTemplate::new(template.uri, template.name)
+                .with_description(template.description)
+                .with_mime_type("text/plain")
+        });
+        Ok(ListResourceTemplatesResult::with_all_items(templates.collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let text = self
+            .engine
+            .resource(&request.uri)
+            .map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
+        let contents = ResourceContents::text(text, request.uri).with_mime_type("text/plain");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
+
+impl Handler {
+    /// What to do first. Names the sources and holds no other word from outside.
+    fn instructions(&self) -> String {
+        use toolscript_engine::config::Surface;
+        let lead = match self.engine.settings().server.surface {
+            Surface::Standard => {
+                "Call many API functions in one Luau script instead of one tool call each. \
+                 1. search_docs finds functions. 2. get_function_docs shows exact types; read them before calling. \
+                 3. execute_script runs a script: local pet = sdk.petstore.get_pet({ petId = 1 }); return pet.name. \
+                 Return only what you need; use parallel({f, g}) for independent calls; \
+                 a failed call raises an error with the line, status and body, which pcall catches."
+            }
+            Surface::Single => {
+                "One tool, run(script), executes Luau. Inside: help() names the sources, search(\"words\") finds functions, \
+                 docs(\"source.function\") shows exact types, sdk.source.function(params, body?) calls. \
+                 Return only what you need; use parallel({f, g}) for independent calls."
+            }
+        };
+        let sources = self.engine.overview(LONGEST_INSTRUCTIONS - lead.len());
+        format!("{lead}\n{sources}")
+    }
+}

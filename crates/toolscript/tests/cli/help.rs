@@ -1,0 +1,82 @@
+//! The help of every command, word for word, and the flags that end the program at once.
+
+use crate::sandbox::Sandbox;
+
+#[track_caller]
+fn check(name: &str, arguments: &[&str]) {
+    insta::assert_snapshot!(name, Sandbox::new().run(arguments).shown());
+}
+
+#[test]
+fn whole_program() {
+    check("help_short", &["-h"]);
+    check("help", &["--help"]);
+}
+
+#[test]
+fn every_command() {
+    let commands = [
+        "run",
+        "generate",
+        "serve",
+        "exec",
+        "list",
+        "search",
+        "docs",
+        "demo",
+        "doctor",
+        "config",
+        "completions",
+    ];
+    for command in commands {
+        check(&format!("help_{command}"), &[command, "--help"]);
+    }
+}
+
+#[test]
+fn version_says_name_and_number() {
+    let version = format!("toolscript {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(Sandbox::new().run(&["--version"]).out(), version);
+}
+
+#[test]
+fn no_command_shows_the_help_and_fails() {
+    let ran = Sandbox::new().run(&[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("Usage: toolscript"), "{}", ran.stderr);
+}
+
+#[test]
+fn flags_that_make_no_sense_are_usage_errors() {
+    let conflicts: &[&[&str]] = &[
+        &["run", "--transport", "stdio", "--port", "1"],
+        &["run", "--transport", "carrier-pigeon"],
+        &["exec"],
+        &["exec", "a.luau", "-e", "return 1"],
+        &["exec", "-e", "return 1", "--timeout", "soon"],
+        &["list", "--all", "--limit", "3"],
+        &["serch", "pets"],
+    ];
+    for arguments in conflicts {
+        let ran = Sandbox::new().run(arguments);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.starts_with("error: "),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn completions_exist_for_common_shells() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = Sandbox::new().run(&["completions", shell]);
+        assert!(ran.out().contains("toolscript"), "{shell}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `run` and `serve`: what goes to standard output and when they end.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Background, Sandbox};
+
+/// The address in `serving MCP at http://127.0.0.1:1234/mcp`.
+fn address(server: &mut Background) -> String {
+    let lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    let serving = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("serving MCP at"));
+    let serving = serving.expect("a line that says where it serves");
+    serving
+        .split("http://")
+        .nth(1)
+        .and_then(|rest| rest.split('/').next())
+        .unwrap()
+        .to_owned()
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn standard_output_belongs_to_mcp() {
+    let sandbox = Sandbox::with_pets();
+    let mut child = sandbox
+        .command(&["run", "-vv"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Logs must not fill their pipe while nobody reads it.
+    let mut errors = child.stderr.take().unwrap();
+    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+    let server = Background(child);
+    let mut say = |message: Value| writeln!(input, "{message}").unwrap();
+    say(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}}),
+    );
+    let answer: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+    assert_eq!(answer["id"], json!(1));
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+    let answer: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+    assert_eq!(answer["result"]["tools"].as_array().map(Vec::len), Some(5));
+    drop(input);
+    let mut server = server;
+    assert_eq!(
+        server.0.wait().unwrap().code(),
+        Some(0),
+        "it ends when the client hangs up"
+    );
+    assert!(output.next().is_none(), "nothing but answers");
+}
+
+#[test]
+fn run_serves_http_when_told_so() {
+    let sandbox = Sandbox::with_pets();
+    for arguments in [
+        &["run", "--transport", "http", "--port", "0"][..],
+        &["run", "--transport", "sse", "--port", "0"],
+        &["run", "--port", "0"],
+        &["serve", "--port", "0"],
+        &["serve", "--bind", "localhost:0"],
+    ] {
+        let mut server = Background(sandbox.command(arguments).spawn().unwrap());
+        let address = address(&mut server);
+        assert!(
+            get(&address, "/health").starts_with("HTTP/1.1 200"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn serve_takes_a_generated_directory() {
+    let sandbox = Sandbox::with_pets();
+    assert_eq!(sandbox.run(&["generate", "-o", "out"]).code, 0);
+    std::fs::remove_file(sandbox.path("toolscript.toml")).unwrap();
+    let mut server = Background(
+        sandbox
+            .command(&["serve", "out", "--port", "0"])
+            .spawn()
+            .unwrap(),
+    );
+    let address = address(&mut server);
+    assert!(get(&address, "/ready").contains("\"pets\""));
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = Sandbox::with_pets().run(&["serve", "--port", &port]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains(&format!("127.0.0.1:{port}")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn other_machines_are_not_let_in_by_accident() {
+    let ran = Sandbox::with_pets().run(&["serve", "--bind", "0.0.0.0:0", "--quiet"]);
+    assert_ne!(ran.code, 0);
+    assert!(
+        ran.stderr.contains("allow_unauthenticated"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,115 @@
+//! The house rules a compiler does not check. Fails with the file and the rule.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Which of our crates each crate may depend on (dev-dependencies are free).
+const ARROWS: &[(&str, &[&str])] = &[
+    ("catalog", &[]),
+    ("luau", &["catalog"]),
+    ("sources", &["catalog"]),
+    ("engine", &["catalog", "luau", "sources"]),
+    ("testkit", &[]),
+    ("toolscript", &["catalog", "engine"]),
+];
+
+/// Crates of others that would let a room do what is not its work.
+const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("catalog", &["tokio", "reqwest", "mlua", "axum"]),
+    ("luau", &["reqwest", "axum", "rmcp", "toml"]),
+    ("engine", &["reqwest", "axum", "rmcp", "clap", "mlua"]),
+    ("toolscript", &["reqwest", "mlua"]),
+];
+
+const LONGEST_FILE: usize = 800;
+const DUMPING_GROUNDS: &[&str] = &["util.rs", "utils.rs", "helpers.rs", "misc.rs", "common.rs"];
+
+#[test]
+fn arrows_point_down() {
+    for (name, allowed) in ARROWS {
+        for dependency in dependencies(name) {
+            let Some(ours) = dependency.strip_prefix("toolscript-") else {
+                continue;
+            };
+            assert!(allowed.contains(&ours), "`{name}` may not depend on `{ours}`");
+        }
+    }
+    let present = fs::read_dir(crates()).unwrap().count();
+    assert_eq!(ARROWS.len(), present, "every crate needs a line in ARROWS");
+}
+
+#[test]
+fn rooms_do_their_own_work() {
+    for (name, forbidden) in FORBIDDEN {
+        for dependency in dependencies(name) {
+            assert!(!forbidden.contains(&dependency.as_str()), "`{name}` may not use `{dependency}`");
+        }
+    }
+}
+
+#[test]
+fn files_are_tidy() {
+    let mut complaints = Vec::new();
+    for path in rust_files(&crates()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let shown = path.display();
+        let code_lines = text.split("#[cfg(test)]").next().unwrap_or("").lines().count();
+        let file_name = path.file_name().unwrap().to_str().unwrap();
+        if !text.starts_with("//!") {
+            complaints.push(format!("{shown}: starts without a `//!` line saying what it is for"));
+        }
+        if LONGEST_FILE < code_lines {
+            complaints.push(format!("{shown}: {code_lines} lines, longest allowed {LONGEST_FILE}"));
+        }
+        if DUMPING_GROUNDS.contains(&file_name) {
+            complaints.push(format!("{shown}: name the file after what it holds"));
+        }
+        if text.lines().any(is_stringly) {
+            complaints.push(format!("{shown}: a string is not an error type"));
+        }
+        if text.contains(concat!("#[", "ignore")) {
+            complaints.push(format!("{shown}: a test that does not run proves nothing"));
+        }
+        if text.contains(concat!("#[", "allow(")) || text.contains(concat!("#![", "allow(")) {
+            complaints.push(format!("{shown}: use `#[expect(…, reason = …)]`"));
+        }
+    }
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn functions_are_short() {
+    // Clippy counts lines of code; this makes sure nobody raised its limit.
+    let settings = fs::read_to_string(crates().join("../clippy.toml")).unwrap();
+    assert!(settings.contains("too-many-lines-threshold = 80"), "clippy.toml: functions end at 80 lines");
+}
+
+/// Whether a line returns text where an error type belongs.
+fn is_stringly(line: &str) -> bool {
+    line.contains("-> Result<") && line.contains(concat!(", ", "String>"))
+}
+
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}

@@ -1,0 +1,26 @@
+# The two commands a newcomer needs are `make run` and `make test`.
+
+CARGO ?= cargo
+
+.PHONY: run test check bench fmt clients
+
+run: ## Start the demo: a sample API, its functions, and an MCP server on 127.0.0.1:8080
+	$(CARGO) run --quiet -p toolscript -- demo
+
+test: check clients ## Everything CI runs
+	$(CARGO) test --workspace --quiet
+
+check: ## Format and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
+	 else echo "cargo-deny is not installed: licences not checked (cargo install cargo-deny)"; fi
+
+clients: ## The MCP clients the tests talk with, from PyPI and npm
+	tests/clients/setup
+
+bench: ## Figures, not tests: catalog and runtime
+	bench/run
+
+fmt:
+	$(CARGO) fmt --all

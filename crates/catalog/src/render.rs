@@ -442,45 +442,43 @@ fn short(value: &Value) -> String {
 
 /// The signature for a list of hits: required parameters by name, a few optional ones, the rest counted.
 pub fn brief(source: &SourceName, function: &Function) -> String {
-    const SHOWN: usize = 6;
-    const WIDEST: usize = 60;
     if !function.signature.is_empty() {
         return function.signature.clone();
     }
     let mut parts = Vec::new();
-    if matches!(
-        function.convention(),
-        Convention::Params | Convention::ParamsAndBody
-    ) {
-        let (required, optional): (Vec<&Field>, Vec<&Field>) = function
-            .params
-            .fields
-            .iter()
-            .partition(|field| field.required);
-        let room = SHOWN.saturating_sub(required.len());
-        let mut names: Vec<String> = required.iter().map(|field| key(&field.name)).collect();
-        names.extend(
-            optional
-                .iter()
-                .take(room)
-                .map(|field| format!("{}?", key(&field.name))),
-        );
-        if room < optional.len() {
-            names.push(format!("+{} optional", optional.len() - room));
-        }
-        parts.push(format!("{{{}}}", names.join(", ")));
+    if matches!(function.convention(), Convention::Params | Convention::ParamsAndBody) {
+        parts.push(brief_object(&function.params));
     }
     if let Some(body) = &function.body {
-        let ty = cut(&inline(&body.ty), WIDEST);
         let mark = if body.required { "" } else { "?" };
-        parts.push(format!("body{mark}: {ty}"));
+        parts.push(format!("body{mark}: {}", brief_type(&body.ty)));
     }
-    let returns = cut(&as_return(&inline(&function.returns.ty)), WIDEST);
-    format!(
-        "{source}.{}({}): {returns}",
-        function.name,
-        parts.join(", ")
-    )
+    let returns = as_return(&brief_type(&function.returns.ty));
+    format!("{source}.{}({}): {returns}", function.name, parts.join(", "))
+}
+
+/// Inline objects by the names of their fields; everything else cut to a readable length.
+fn brief_type(ty: &Type) -> String {
+    match ty {
+        Type::Object(object) if !object.fields.is_empty() => brief_object(object),
+        Type::Array(array) => format!("{{{}}}", brief_type(&array.items)),
+        Type::Nullable { inner } if has_fields(inner) => format!("{}?", brief_type(inner)),
+        other => cut(&inline(other), 60),
+    }
+}
+
+fn brief_object(object: &Object) -> String {
+    const SHOWN: usize = 6;
+    let (required, optional): (Vec<&Field>, Vec<&Field>) =
+        object.fields.iter().partition(|field| field.required);
+    let room = SHOWN.saturating_sub(required.len());
+    let mut names: Vec<String> = required.iter().take(2 * SHOWN).map(|field| key(&field.name)).collect();
+    names.extend(optional.iter().take(room).map(|field| format!("{}?", key(&field.name))));
+    let hidden = object.fields.len() - names.len();
+    if 0 < hidden {
+        names.push(format!("+{hidden} more"));
+    }
+    format!("{{{}}}", names.join(", "))
 }
 
 fn cut(text: &str, longest: usize) -> String {

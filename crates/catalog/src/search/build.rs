@@ -87,19 +87,7 @@ const TYPE: f32 = 0.6;
 const SOURCE_NAME: f32 = 0.9;
 const SOURCE_TITLE: f32 = 0.5;
 /// Words every other title has.
-const TITLE_NOISE: &[&str] = &[
-    "api",
-    "definition",
-    "open",
-    "openapi",
-    "rest",
-    "server",
-    "service",
-    "spec",
-    "v1",
-    "v2",
-    "v3",
-];
+const TITLE_NOISE: &str = "api definition open openapi rest server service spec v1 v2 v3";
 
 impl Segment {
     /// Indexes what a source listed.
@@ -132,7 +120,8 @@ fn about(name: &SourceName, title: &str) -> Box<[About]> {
     let mut add = |word: &str, impact| {
         let key = Key::of(word);
         let known = about.iter().any(|known| known.key == key);
-        if !known && about.len() < MOST && !words::is_noise(word) && !TITLE_NOISE.contains(&word) {
+        let noise = words::is_noise(word) || TITLE_NOISE.split(' ').any(|noise| noise == word);
+        if !known && !noise && about.len() < MOST {
             about.push(About {
                 word: word.into(),
                 key,

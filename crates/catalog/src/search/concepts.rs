@@ -1,7 +1,5 @@
 //! From the text of a query to concepts: each word with everything that may stand for it.
 
-use std::iter;
-
 use super::{
     Scope, spelling, synonyms,
     words::{self, Key},
@@ -64,24 +62,15 @@ pub(super) fn read(scope: &Scope<'_>, text: &str) -> Vec<Concept> {
 
 /// The lower-case words of a query, in order.
 fn tokens(text: &str) -> Vec<String> {
-    let end = text
-        .char_indices()
-        .nth(MOST_LETTERS)
-        .map_or(text.len(), |(end, _)| end);
-    name::words(&text[..end])
+    let end = text.char_indices().nth(MOST_LETTERS);
+    name::words(&text[..end.map_or(text.len(), |(end, _)| end)])
 }
 
 /// The word together with each of its neighbours: `web hook` may be what an API calls
 /// `webhook`, and `sign out` is a synonym of `logout`.
-fn joined(tokens: &[String], at: usize) -> Vec<String> {
-    let pairs = [
-        at.checked_sub(1).zip(Some(at)),
-        Some(at).zip(at.checked_add(1)),
-    ];
-    let pairs = pairs.into_iter().flatten();
-    pairs
-        .filter_map(|(one, other)| Some(tokens.get(one)?.clone() + tokens.get(other)?))
-        .collect()
+fn joined(tokens: &[String], at: usize) -> impl Iterator<Item = String> {
+    let neighbours = &tokens[at.saturating_sub(1)..tokens.len().min(at + 2)];
+    neighbours.windows(2).map(<[String]>::concat)
 }
 
 /// What a word may mean that nobody uses: a misspelt one, an unfinished one, or two in one.
@@ -91,7 +80,8 @@ fn guess(scope: &Scope<'_>, word: &str) -> Vec<Concept> {
         concept.merge(Concept::of_word(scope, correction.key, correction.weight));
     }
     if concept.variants.is_empty() {
-        return halves(scope, word)
+        let halves = halves(scope, word);
+        return halves
             .map(|key| Concept::of_word(scope, key, 1.0))
             .collect();
     }
@@ -114,29 +104,30 @@ fn halves(scope: &Scope<'_>, word: &str) -> impl Iterator<Item = Key> + use<> {
 impl Concept {
     /// A word and its synonyms, as far as the scope has them.
     fn of_word(scope: &Scope<'_>, word: Key, weight: f32) -> Self {
-        let synonyms = synonyms::of(word)
-            .iter()
-            .map(|(key, likeness)| (*key, weight * likeness));
-        let known = iter::once((word, weight))
-            .chain(synonyms)
-            .map(|(key, weight)| Variant {
+        let mut concept = Self::default();
+        concept.add(scope, word, weight);
+        for (synonym, likeness) in synonyms::of(word) {
+            concept.add(scope, *synonym, weight * likeness);
+        }
+        concept
+    }
+
+    fn add(&mut self, scope: &Scope<'_>, key: Key, weight: f32) {
+        let documents = scope.frequency(key);
+        if 0 < documents {
+            self.variants.push(Variant {
                 key,
                 weight,
-                documents: scope.frequency(key),
+                documents,
             });
-        Self {
-            variants: known.filter(|variant| 0 < variant.documents).collect(),
         }
     }
 
     /// Takes over what may stand for the other concept too.
     fn merge(&mut self, other: Self) {
         for variant in other.variants {
-            match self
-                .variants
-                .iter_mut()
-                .find(|known| known.key == variant.key)
-            {
+            let mut known = self.variants.iter_mut();
+            match known.find(|known| known.key == variant.key) {
                 Some(known) => known.weight = known.weight.max(variant.weight),
                 None => self.variants.push(variant),
             }
@@ -148,15 +139,9 @@ impl Concept {
     /// A good synonym that is everywhere makes the concept common: who asks to
     /// `fetch` something asks for nothing special, even where few say `fetch`.
     pub(super) fn frequency(&self) -> f32 {
-        let strongest = self
-            .variants
-            .iter()
-            .map(|variant| variant.weight)
-            .fold(0.0, f32::max);
-        let good = self
-            .variants
-            .iter()
-            .filter(|variant| strongest / 2.0 < variant.weight);
+        let weights = self.variants.iter().map(|variant| variant.weight);
+        let half = weights.fold(0.0, f32::max) / 2.0;
+        let good = self.variants.iter().filter(|variant| half < variant.weight);
         good.map(Variant::frequency).fold(0.0, f32::max)
     }
 }

@@ -48,35 +48,30 @@ impl Vocabulary {
         for (at, (_, term)) in (0..).zip(&order) {
             place[*term as usize] = at;
         }
-        let known = self
-            .terms
-            .into_iter()
-            .filter_map(|(word, term)| Some((word, term?)));
-        let mut known: Vec<(Box<str>, u32)> = known.collect();
-        known.sort_unstable();
-        let mut text = String::with_capacity(known.iter().map(|(word, _)| word.len()).sum());
-        let mut entries = Vec::with_capacity(known.len());
-        for (word, term) in known {
-            text.push_str(&word);
-            // A listing with four gigabytes of different words has other worries.
-            let Ok(end) = u32::try_from(text.len()) else {
-                break;
-            };
-            let term = place[term as usize];
-            entries.push(Spelling {
-                end,
-                letters: Letters::of(&word),
-                term,
-            });
-        }
-        let terms = order.into_iter().map(|(key, _)| key).collect();
-        (
-            terms,
-            place,
-            Spellings {
-                text: text.into(),
-                entries: entries.into(),
-            },
-        )
+        let keys = order.into_iter().map(|(key, _)| key).collect();
+        let spellings = spellings(self.terms, &place);
+        (keys, place, spellings)
     }
+}
+
+fn spellings(terms: HashMap<Box<str>, Option<u32>>, place: &[u32]) -> Spellings {
+    let known = terms
+        .into_iter()
+        .filter_map(|(word, term)| Some((word, term?)));
+    let mut known: Vec<(Box<str>, u32)> = known.collect();
+    known.sort_unstable();
+    let mut text = String::with_capacity(known.iter().map(|(word, _)| word.len()).sum());
+    let mut entries = Vec::with_capacity(known.len());
+    for (word, term) in known {
+        text.push_str(&word);
+        // A listing with four gigabytes of different words has other worries.
+        let Ok(end) = u32::try_from(text.len()) else {
+            break;
+        };
+        let letters = Letters::of(&word);
+        let term = place[term as usize];
+        entries.push(Spelling { end, letters, term });
+    }
+    let (text, entries) = (text.into(), entries.into());
+    Spellings { text, entries }
 }

@@ -150,6 +150,17 @@ pub fn fill_defaults(object: &Object, params: &mut Map<String, Value>) {
     }
 }
 
+/// Turns numbers into text where text is wanted. A cursor of digits looks like a number when
+/// it comes out of a link, and only the function knows better.
+pub fn fit_text(object: &Object, types: &Types, params: &mut Map<String, Value>) {
+    for field in &object.fields {
+        let wants_text = matches!(field.ty.resolve(types), Type::String(_));
+        if let Some(value) = params.get_mut(&*field.name).filter(|value| wants_text && value.is_number()) {
+            *value = Value::String(value.to_string());
+        }
+    }
+}
+
 /// A problem and the steps that lead to it, innermost first.
 #[derive(Debug)]
 struct Fault {

@@ -82,7 +82,11 @@ impl Door {
             credential: self.credentials.get(&call.function.source).cloned(),
             deadline: Some(self.deadline),
         };
-        source.call(&cx, call).await
+        let mut reply = source.call(&cx, call).await?;
+        if let Some(next) = &mut reply.next {
+            validate::fit_text(&function.params, types, next);
+        }
+        Ok(reply)
     }
 }
 

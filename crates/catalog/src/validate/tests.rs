@@ -300,6 +300,17 @@ fn defaults_fill_gaps_only() {
 }
 
 #[test]
+fn a_cursor_of_digits_stays_text() {
+    let (function, types) = function(
+        &json!({"type": "object", "properties": {"cursor": {"type": "string"}, "page": {"type": "integer"}}}),
+        None,
+    );
+    let mut params = json!({"cursor": 17, "page": 2}).as_object().unwrap().clone();
+    fit_text(&function.params, &types, &mut params);
+    assert_eq!(Value::Object(params), json!({"cursor": "17", "page": 2}));
+}
+
+#[test]
 fn hostile_unions_end() {
     let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}},
         "$defs": {"A": {"anyOf": [

@@ -446,7 +446,10 @@ pub fn brief(source: &SourceName, function: &Function) -> String {
         return function.signature.clone();
     }
     let mut parts = Vec::new();
-    if matches!(function.convention(), Convention::Params | Convention::ParamsAndBody) {
+    if matches!(
+        function.convention(),
+        Convention::Params | Convention::ParamsAndBody
+    ) {
         parts.push(brief_object(&function.params));
     }
     if let Some(body) = &function.body {
@@ -454,7 +457,11 @@ pub fn brief(source: &SourceName, function: &Function) -> String {
         parts.push(format!("body{mark}: {}", brief_type(&body.ty)));
     }
     let returns = as_return(&brief_type(&function.returns.ty));
-    format!("{source}.{}({}): {returns}", function.name, parts.join(", "))
+    format!(
+        "{source}.{}({}): {returns}",
+        function.name,
+        parts.join(", ")
+    )
 }
 
 /// Inline objects by the names of their fields; everything else cut to a readable length.
@@ -472,8 +479,17 @@ fn brief_object(object: &Object) -> String {
     let (required, optional): (Vec<&Field>, Vec<&Field>) =
         object.fields.iter().partition(|field| field.required);
     let room = SHOWN.saturating_sub(required.len());
-    let mut names: Vec<String> = required.iter().take(2 * SHOWN).map(|field| key(&field.name)).collect();
-    names.extend(optional.iter().take(room).map(|field| format!("{}?", key(&field.name))));
+    let mut names: Vec<String> = required
+        .iter()
+        .take(2 * SHOWN)
+        .map(|field| key(&field.name))
+        .collect();
+    names.extend(
+        optional
+            .iter()
+            .take(room)
+            .map(|field| format!("{}?", key(&field.name))),
+    );
     let hidden = object.fields.len() - names.len();
     if 0 < hidden {
         names.push(format!("+{hidden} more"));

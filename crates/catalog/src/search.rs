@@ -181,20 +181,8 @@ fn near(scope: &Scope<'_>, text: &str) -> Vec<String> {
     const LONGEST: usize = 100;
     let wanted: String = text.trim().chars().take(LONGEST).collect();
     let wanted = wanted.rsplit('.').next().unwrap_or_default();
-    let letters = Letters::of(&wanted.to_lowercase());
-    let functions = scope
-        .entries
-        .iter()
-        .flat_map(|entry| &entry.listing.functions);
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for name in functions.map(|function| function.name.as_str()) {
-        // Comparing names is slow, and most names of a large catalog have other letters.
-        if 2 * letters.count() <= 3 * letters.shared(Letters::of(name)) {
-            names.insert(name);
-        }
-    }
     let mut near = Vec::new();
-    for name in suggest::nearest(wanted, names, MOST) {
+    for name in suggest::nearest(wanted, alike(scope, wanted), MOST) {
         let holders = scope
             .entries
             .iter()
@@ -203,6 +191,26 @@ fn near(scope: &Scope<'_>, text: &str) -> Vec<String> {
     }
     near.truncate(MOST);
     near
+}
+
+/// Some names with nearly the letters of the wanted one: to compare it with all
+/// names of a large catalog in earnest would take too long.
+fn alike<'a>(scope: &Scope<'a>, wanted: &str) -> BTreeSet<&'a str> {
+    const MOST: usize = 500;
+    let letters = Letters::of(&wanted.to_lowercase());
+    let functions = scope
+        .entries
+        .iter()
+        .flat_map(|entry| &entry.listing.functions);
+    let names = functions.map(|function| function.name.as_str());
+    let mut names: Vec<(u32, &str)> = names
+        .map(|name| (letters.least_edits(Letters::of(name)), name))
+        .collect();
+    if MOST < names.len() {
+        names.select_nth_unstable(MOST);
+        names.truncate(MOST);
+    }
+    names.into_iter().map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

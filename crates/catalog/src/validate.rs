@@ -155,7 +155,10 @@ pub fn fill_defaults(object: &Object, params: &mut Map<String, Value>) {
 pub fn fit_text(object: &Object, types: &Types, params: &mut Map<String, Value>) {
     for field in &object.fields {
         let wants_text = matches!(field.ty.resolve(types), Type::String(_));
-        if let Some(value) = params.get_mut(&*field.name).filter(|value| wants_text && value.is_number()) {
+        if let Some(value) = params
+            .get_mut(&*field.name)
+            .filter(|value| wants_text && value.is_number())
+        {
             *value = Value::String(value.to_string());
         }
     }

@@ -77,7 +77,9 @@ impl Origin {
 impl std::fmt::Debug for Configured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Settings hold credentials.
-        f.debug_struct("Configured").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Configured")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -161,7 +163,9 @@ pub enum ConfigError {
         known: Vec<String>,
     },
     /// A variable that is not set.
-    #[error("{place}: `{key}` wants the environment variable `{variable}`, which is not set; set it, or write `${{{variable}:-default}}`")]
+    #[error(
+        "{place}: `{key}` wants the environment variable `{variable}`, which is not set; set it, or write `${{{variable}:-default}}`"
+    )]
     Unset {
         /// `file:line`.
         place: String,
@@ -215,8 +219,10 @@ impl Config {
         let Some(path) = given.map(Path::to_owned).or_else(default_file) else {
             return Ok(Self::empty());
         };
-        let text = std::fs::read_to_string(&path)
-            .map_err(|cause| ConfigError::Read { path: path.clone(), cause })?;
+        let text = std::fs::read_to_string(&path).map_err(|cause| ConfigError::Read {
+            path: path.clone(),
+            cause,
+        })?;
         Self::parse(&path, &text, &|name| std::env::var(name).ok())
     }
 
@@ -250,20 +256,32 @@ impl Config {
             problem,
         };
         if std::env::var_os(variable).is_none() {
-            return Err(problem(variable, "is an environment variable that is not set".to_owned()));
+            return Err(problem(
+                variable,
+                "is an environment variable that is not set".to_owned(),
+            ));
         }
-        let known: Vec<String> =
-            self.sources.iter().filter_map(|source| source.name.as_ref()).map(ToString::to_string).collect();
+        let known: Vec<String> = self
+            .sources
+            .iter()
+            .filter_map(|source| source.name.as_ref())
+            .map(ToString::to_string)
+            .collect();
         let source = match (name, self.sources.as_mut_slice()) {
             (None, [only]) => Some(only),
             (None, _) => {
                 let sources = self.sources.len();
-                let advice = format!("says not which of the {sources} sources it is for; write `--auth NAME:{variable}`");
+                let advice = format!(
+                    "says not which of the {sources} sources it is for; write `--auth NAME:{variable}`"
+                );
                 return Err(problem("--auth", advice));
             }
-            (Some(name), sources) => sources
-                .iter_mut()
-                .find(|source| source.name.as_ref().is_some_and(|known| known.as_str() == name)),
+            (Some(name), sources) => sources.iter_mut().find(|source| {
+                source
+                    .name
+                    .as_ref()
+                    .is_some_and(|known| known.as_str() == name)
+            }),
         };
         let Some(source) = source else {
             let advice = format!("names no source; named sources: {}", known.join(", "));
@@ -286,12 +304,20 @@ impl Config {
         let name = name
             .map(SourceName::parse)
             .transpose()
-            .map_err(|cause| ConfigError::Name { place: origin.place(""), cause })?;
+            .map_err(|cause| ConfigError::Name {
+                place: origin.place(""),
+                cause,
+            })?;
         // What the command line says wins over the file's entry of the same name.
         if name.is_some() {
             self.sources.retain(|source| source.name != name);
         }
-        self.sources.push(Configured { kind: &OpenApi, name, settings, origin });
+        self.sources.push(Configured {
+            kind: &OpenApi,
+            name,
+            settings,
+            origin,
+        });
         Ok(())
     }
 
@@ -305,7 +331,11 @@ impl Config {
         let whole = Value::Object(file.value.clone());
         if let Some(unknown) = keys::find_unknown(&schema(), &whole) {
             let place = file.lines.place(&unknown.key);
-            return Err(ConfigError::UnknownKey { place, key: unknown.key, known: unknown.known });
+            return Err(ConfigError::UnknownKey {
+                place,
+                key: unknown.key,
+                known: unknown.known,
+            });
         }
         let lines = Arc::new(file.lines);
         let mut rest = Map::new();
@@ -319,7 +349,9 @@ impl Config {
             }
         }
         let settings = typed(&lines, Value::Object(rest))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         Ok(Self {
             file: Some(path.to_owned()),
             folder: folder.unwrap_or(Path::new(".")).to_owned(),
@@ -362,15 +394,27 @@ fn configured(
     kind: &'static dyn Kind,
     section: Value,
 ) -> Result<Vec<Configured>, ConfigError> {
-    let Value::Object(entries) = section else { return Ok(Vec::new()) };
+    let Value::Object(entries) = section else {
+        return Ok(Vec::new());
+    };
     entries
         .into_iter()
         .map(|(name, settings)| {
             let key = format!("{}.{name}", kind.section());
-            let name = SourceName::parse(&name)
-                .map_err(|cause| ConfigError::Name { place: lines.place(&key), cause })?;
-            let origin = Origin::File { lines: lines.clone(), key };
-            Ok(Configured { kind, name: Some(name), settings, origin })
+            let name = SourceName::parse(&name).map_err(|cause| ConfigError::Name {
+                place: lines.place(&key),
+                cause,
+            })?;
+            let origin = Origin::File {
+                lines: lines.clone(),
+                key,
+            };
+            Ok(Configured {
+                kind,
+                name: Some(name),
+                settings,
+                origin,
+            })
         })
         .collect()
 }
@@ -380,7 +424,11 @@ fn typed<T: DeserializeOwned>(lines: &Lines, value: Value) -> Result<T, ConfigEr
     serde_path_to_error::deserialize(value).map_err(|error| {
         let key = error.path().to_string();
         let problem = format!("does not fit: {}", error.inner());
-        ConfigError::Key { place: lines.place(&key), key, problem }
+        ConfigError::Key {
+            place: lines.place(&key),
+            key,
+            problem,
+        }
     })
 }
 
@@ -397,7 +445,10 @@ fn from_here(location: &str) -> String {
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 fn default_file() -> Option<PathBuf> {

@@ -141,9 +141,18 @@ pub(crate) fn sources(catalog: &Catalog) -> Vec<SourceRow> {
 fn source_row(entry: &Entry) -> SourceRow {
     const MOST_GROUPS: usize = 40;
     let info = &entry.listing.info;
-    let about = if info.title.is_empty() { &info.description } else { &info.title };
+    let about = if info.title.is_empty() {
+        &info.description
+    } else {
+        &info.title
+    };
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    for function in entry.listing.functions.iter().filter(|function| !function.group.is_empty()) {
+    for function in entry
+        .listing
+        .functions
+        .iter()
+        .filter(|function| !function.group.is_empty())
+    {
         *groups.entry(function.group.clone()).or_default() += 1;
     }
     if MOST_GROUPS < groups.len() {
@@ -182,12 +191,21 @@ pub(crate) fn functions(catalog: &Catalog, asked: &Listed<'_>) -> Result<Page<Ro
         }
     }
     if let (0, Some(group)) = (total, asked.group) {
-        let known: Vec<String> =
-            entries.iter().flat_map(|entry| source_row(entry).groups.into_keys()).collect();
-        return Err(AskError::Group { group: group.to_owned(), known: known.join(", ") });
+        let known: Vec<String> = entries
+            .iter()
+            .flat_map(|entry| source_row(entry).groups.into_keys())
+            .collect();
+        return Err(AskError::Group {
+            group: group.to_owned(),
+            known: known.join(", "),
+        });
     }
     let next = offset + items.len();
-    Ok(Page { items, total, next_cursor: (next < total).then(|| next.to_string()) })
+    Ok(Page {
+        items,
+        total,
+        next_cursor: (next < total).then(|| next.to_string()),
+    })
 }
 
 /// The best matches for some words.
@@ -203,7 +221,15 @@ pub(crate) fn search(
     }
     let offset = offset(cursor)?;
     let limit = limit.unwrap_or(HITS).clamp(1, LONGEST_PAGE);
-    let answer = search::search(catalog, &Query { text, source, offset, limit });
+    let answer = search::search(
+        catalog,
+        &Query {
+            text,
+            source,
+            offset,
+            limit,
+        },
+    );
     let items: Vec<Row> = answer
         .hits
         .iter()
@@ -218,8 +244,15 @@ pub(crate) fn search(
         .collect();
     let next = offset + items.len();
     let next_cursor = (next < answer.total && !items.is_empty()).then(|| next.to_string());
-    let page = Page { items, total: answer.total, next_cursor };
-    Ok(Found { page, did_you_mean: answer.near })
+    let page = Page {
+        items,
+        total: answer.total,
+        next_cursor,
+    };
+    Ok(Found {
+        page,
+        did_you_mean: answer.near,
+    })
 }
 
 /// The docs of functions and types by name.
@@ -236,7 +269,10 @@ pub(crate) fn docs(
         .map(|name| subject(catalog, name.as_ref()))
         .collect::<Result<Vec<Subject<'_>>, AskError>>()?;
     let page = docs::pages(&subjects, most_bytes);
-    Ok(Docs { docs: page.text, omitted: page.omitted })
+    Ok(Docs {
+        docs: page.text,
+        omitted: page.omitted,
+    })
 }
 
 /// The function or type a name stands for; `json.encode` finds a library function too.
@@ -245,8 +281,9 @@ fn subject<'a>(catalog: &'a Catalog, name: &str) -> Result<Subject<'a>, AskError
     if let Some(library) = library_function(catalog, address) {
         return Ok(library);
     }
-    let (source, inner) =
-        address.split_once('.').ok_or_else(|| AskError::Name(name.to_owned()))?;
+    let (source, inner) = address
+        .split_once('.')
+        .ok_or_else(|| AskError::Name(name.to_owned()))?;
     let entry = catalog.entry(source)?;
     if let Some((name, _)) = entry.listing.types.get_key_value(inner) {
         return Ok(Subject::Type(entry, name));
@@ -270,8 +307,15 @@ pub(crate) fn function_row(entry: &Entry, function: &Function) -> Row {
     if function.deprecated {
         summary.insert_str(0, "(deprecated) ");
     }
-    let id = FunctionId { source: entry.name.clone(), name: function.name.clone() };
-    Row { name: id.to_string(), signature: render::brief(&entry.name, function), summary }
+    let id = FunctionId {
+        source: entry.name.clone(),
+        name: function.name.clone(),
+    };
+    Row {
+        name: id.to_string(),
+        signature: render::brief(&entry.name, function),
+        summary,
+    }
 }
 
 /// The names of the sources and how to begin, for `instructions` and `help()`. Holds nothing
@@ -280,7 +324,10 @@ pub(crate) fn overview(catalog: &Catalog, longest: usize) -> String {
     let luau = SourceName::luau();
     let mut text = String::from("Sources: ");
     let mut first = true;
-    let rows: Vec<_> = catalog.entries().filter(|entry| entry.name != luau).collect();
+    let rows: Vec<_> = catalog
+        .entries()
+        .filter(|entry| entry.name != luau)
+        .collect();
     for (at, entry) in rows.iter().enumerate() {
         let part = format!("{} ({})", entry.name, entry.listing.functions.len());
         if longest < text.len() + part.len() + 40 {
@@ -297,7 +344,9 @@ pub(crate) fn overview(catalog: &Catalog, longest: usize) -> String {
 fn offset(cursor: Option<&str>) -> Result<usize, AskError> {
     match cursor {
         None | Some("") => Ok(0),
-        Some(cursor) => cursor.parse().map_err(|_| AskError::Cursor(cursor.to_owned())),
+        Some(cursor) => cursor
+            .parse()
+            .map_err(|_| AskError::Cursor(cursor.to_owned())),
     }
 }
 

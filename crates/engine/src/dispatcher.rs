@@ -67,11 +67,22 @@ impl Dispatcher {
 
 impl Door {
     async fn pass(&self, call: Call) -> Result<Reply, CallError> {
-        let (entry, function) = self.snapshot.catalog.by_id(&call.function).map_err(|unknown| {
-            CallError::NotFound { function: call.function.to_string(), hint: unknown.to_string() }
-        })?;
+        let (entry, function) = self
+            .snapshot
+            .catalog
+            .by_id(&call.function)
+            .map_err(|unknown| CallError::NotFound {
+                function: call.function.to_string(),
+                hint: unknown.to_string(),
+            })?;
         let types = &entry.listing.types;
-        validate::arguments(&call.function, function, types, &call.params, call.body.as_ref())?;
+        validate::arguments(
+            &call.function,
+            function,
+            types,
+            &call.params,
+            call.body.as_ref(),
+        )?;
         let Some(source) = self.snapshot.sources.get(&call.function.source) else {
             return Err(CallError::Unavailable {
                 source_name: call.function.source.to_string(),
@@ -100,7 +111,12 @@ impl Caller for Door {
         let error = result.as_ref().err().map(|error| error.code().word());
         let elapsed_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(%function, elapsed_us, error, "call");
-        self.dispatcher.record(CallRecord { function, started, duration, error });
+        self.dispatcher.record(CallRecord {
+            function,
+            started,
+            duration,
+            error,
+        });
         result
     }
 }

@@ -56,7 +56,10 @@ pub async fn generate(config: Config, folder: &Path) -> Result<GenerateReport, G
     let mut apis = Vec::new();
     for source in &config.sources {
         let settings = serde_json::from_value(source.settings.clone()).map_err(|error| {
-            GenerateFailure::Settings { place: source.origin.place(""), problem: error.to_string() }
+            GenerateFailure::Settings {
+                place: source.origin.place(""),
+                problem: error.to_string(),
+            }
         })?;
         let clock = Instant::now();
         let next = openapi::compile(&cx, source.name.clone(), &settings).await?;
@@ -72,5 +75,8 @@ pub async fn generate(config: Config, folder: &Path) -> Result<GenerateReport, G
         compiled.push(next);
     }
     let files = openapi::write_generated(folder, &compiled)?;
-    Ok(GenerateReport { apis, files: files.into_iter().map(PathBuf::from).collect() })
+    Ok(GenerateReport {
+        apis,
+        files: files.into_iter().map(PathBuf::from).collect(),
+    })
 }

@@ -34,7 +34,8 @@ impl Guide for CatalogGuide {
                 if found.page.items.is_empty() {
                     lines.push_str("nothing found");
                     if !found.did_you_mean.is_empty() {
-                        let _infallible = write!(lines, "; near: {}", found.did_you_mean.join(", "));
+                        let _infallible =
+                            write!(lines, "; near: {}", found.did_you_mean.join(", "));
                     }
                 }
                 lines

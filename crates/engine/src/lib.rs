@@ -61,10 +61,7 @@ pub struct Script {
 
 impl Engine {
     /// Opens every configured source and waits until each has answered or failed.
-    pub async fn open(
-        config: Config,
-        progress: Option<&dyn Progress>,
-    ) -> Result<Self, OpenError> {
+    pub async fn open(config: Config, progress: Option<&dyn Progress>) -> Result<Self, OpenError> {
         let libraries = Entry::new(SourceName::luau(), toolscript_luau::library::listing());
         let registered = registry::open(&config, Arc::new(libraries), progress).await?;
         Ok(Self {
@@ -129,7 +126,10 @@ impl Engine {
 
     /// Runs a script on the snapshot of this moment.
     pub async fn execute(&self, script: Script) -> Outcome {
-        let asked = Asked { timeout_ms: script.timeout_ms, ..Asked::default() };
+        let asked = Asked {
+            timeout_ms: script.timeout_ms,
+            ..Asked::default()
+        };
         let limits = self.settings.limits.asked(&asked, &Limits::ceiling());
         let snapshot = self.snapshot.load_full();
         let catalog = snapshot.catalog.clone();
@@ -139,7 +139,9 @@ impl Engine {
             credentials: script.credentials,
             deadline: Instant::now() + Duration::from_millis(limits.timeout_ms),
         };
-        let guide = CatalogGuide { catalog: catalog.clone() };
+        let guide = CatalogGuide {
+            catalog: catalog.clone(),
+        };
         let run = Run {
             limits,
             owner: script.owner,
@@ -162,12 +164,16 @@ impl Engine {
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Script").field("owner", &self.owner).finish_non_exhaustive()
+        f.debug_struct("Script")
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("catalog", &self.catalog()).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("catalog", &self.catalog())
+            .finish_non_exhaustive()
     }
 }

@@ -46,7 +46,9 @@ pub enum OpenError {
         problem: String,
     },
     /// Two sources want the same name.
-    #[error("{place}: there is already a source called `{name}`; give this one another name, as in `{name}_2=…`")]
+    #[error(
+        "{place}: there is already a source called `{name}`; give this one another name, as in `{name}_2=…`"
+    )]
     Twice {
         /// Where the second one is.
         place: String,
@@ -54,7 +56,9 @@ pub enum OpenError {
         name: SourceName,
     },
     /// Nothing to do.
-    #[error("there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`), or add `[apis.<name>]` with `spec = \"…\"` to toolscript.toml")]
+    #[error(
+        "there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`), or add `[apis.<name>]` with `spec = \"…\"` to toolscript.toml"
+    )]
     Nothing,
     /// Every source failed.
     #[error("no source could be loaded:\n{}", problems.join("\n"))]
@@ -81,7 +85,11 @@ pub fn cache_folder() -> Option<PathBuf> {
 
 /// What the sources of a configuration are lent.
 pub(crate) fn context(config: &Config) -> Context {
-    Context { outbound: Outbound::new(), cache: cache_folder(), folder: config.folder.clone() }
+    Context {
+        outbound: Outbound::new(),
+        cache: cache_folder(),
+        folder: config.folder.clone(),
+    }
 }
 
 /// Opens and lists everything in the configuration.
@@ -104,14 +112,20 @@ pub(crate) async fn open(
     }
     let mut loaded: Vec<(usize, Loaded)> = Vec::new();
     while let Some((at, outcome)) = listed.next().await {
-        let outcome = outcome.map_err(|error| OpenError::AllFailed { problems: vec![error.to_string()] })??;
+        let outcome = outcome.map_err(|error| OpenError::AllFailed {
+            problems: vec![error.to_string()],
+        })??;
         if let Some(progress) = progress {
             progress.opened(&outcome.opened);
         }
         loaded.push((at, outcome));
     }
     loaded.sort_by_key(|(at, _)| *at);
-    assemble(config, libraries, loaded.into_iter().map(|(_, loaded)| loaded).collect())
+    assemble(
+        config,
+        libraries,
+        loaded.into_iter().map(|(_, loaded)| loaded).collect(),
+    )
 }
 
 /// One source after it was asked.
@@ -124,17 +138,29 @@ async fn load(cx: Context, configured: Configured) -> Result<Loaded, OpenError> 
     let clock = Instant::now();
     let settings_error = |error: toolscript_sources::SettingsError| OpenError::Settings {
         place: configured.origin.place(&error.key),
-        key: if error.key.is_empty() { String::new() } else { format!("`{}` ", error.key) },
+        key: if error.key.is_empty() {
+            String::new()
+        } else {
+            format!("`{}` ", error.key)
+        },
         problem: error.problem,
     };
     let failed = |problem: String, name: String| Loaded {
-        opened: Opened { name, outcome: Err(problem), warnings: Vec::new(), elapsed: clock.elapsed() },
+        opened: Opened {
+            name,
+            outcome: Err(problem),
+            warnings: Vec::new(),
+            elapsed: clock.elapsed(),
+        },
         entry: None,
     };
     let settings = configured.settings.clone();
     let (name, source) = match &configured.name {
         Some(name) => {
-            let source = configured.kind.open(&cx, name.clone(), settings).map_err(settings_error)?;
+            let source = configured
+                .kind
+                .open(&cx, name.clone(), settings)
+                .map_err(settings_error)?;
             (name.clone(), source)
         }
         None => match configured.kind.open_unnamed(&cx, settings).await {
@@ -151,9 +177,13 @@ async fn load(cx: Context, configured: Configured) -> Result<Loaded, OpenError> 
                 warnings: listing.warnings.clone(),
                 elapsed: clock.elapsed(),
             };
-            let indexed = tokio::task::spawn_blocking(move || Arc::new(Entry::new(name, listing))).await;
+            let indexed =
+                tokio::task::spawn_blocking(move || Arc::new(Entry::new(name, listing))).await;
             match indexed {
-                Ok(entry) => Ok(Loaded { opened, entry: Some((entry, source)) }),
+                Ok(entry) => Ok(Loaded {
+                    opened,
+                    entry: Some((entry, source)),
+                }),
                 Err(error) => Ok(failed(error.to_string(), opened.name)),
             }
         }
@@ -170,7 +200,9 @@ fn assemble(
     let mut report = Vec::new();
     for (loaded, configured) in loaded.into_iter().zip(&config.sources) {
         report.push(loaded.opened);
-        let Some((entry, source)) = loaded.entry else { continue };
+        let Some((entry, source)) = loaded.entry else {
+            continue;
+        };
         if sources.insert(entry.name.clone(), source).is_some() {
             let (place, name) = (configured.origin.place(""), entry.name.clone());
             return Err(OpenError::Twice { place, name });
@@ -179,10 +211,19 @@ fn assemble(
     }
     if sources.is_empty() {
         let failure = |opened: &Opened| {
-            opened.outcome.as_ref().err().map(|problem| format!("  {}: {problem}", opened.name))
+            opened
+                .outcome
+                .as_ref()
+                .err()
+                .map(|problem| format!("  {}: {problem}", opened.name))
         };
-        return Err(OpenError::AllFailed { problems: report.iter().filter_map(failure).collect() });
+        return Err(OpenError::AllFailed {
+            problems: report.iter().filter_map(failure).collect(),
+        });
     }
     let catalog = Arc::new(Catalog::new(entries));
-    Ok(Registered { snapshot: Snapshot { catalog, sources }, report })
+    Ok(Registered {
+        snapshot: Snapshot { catalog, sources },
+        report,
+    })
 }

@@ -67,7 +67,9 @@ pub const TEMPLATES: &[Template] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum ResourceError {
     /// Not of a form we know.
-    #[error("`{0}` is no resource; they look like `sdk://petstore/overview`, `sdk://petstore/functions/get_pet`")]
+    #[error(
+        "`{0}` is no resource; they look like `sdk://petstore/overview`, `sdk://petstore/functions/get_pet`"
+    )]
     Form(String),
     /// The source, function or type is not there.
     #[error(transparent)]
@@ -83,7 +85,10 @@ impl Engine {
             let name = &entry.name;
             let counts = [
                 ("overview", "what it is".to_owned()),
-                ("functions", format!("{} functions", entry.listing.functions.len())),
+                (
+                    "functions",
+                    format!("{} functions", entry.listing.functions.len()),
+                ),
                 ("schemas", format!("{} types", entry.listing.types.len())),
             ];
             resources.extend(counts.map(|(part, description)| Resource {
@@ -105,7 +110,11 @@ impl Engine {
         };
         let parts: Vec<&str> = path.split('/').collect();
         let catalog = self.catalog();
-        let source = parts.first().copied().filter(|name| is_identifier(name)).ok_or_else(bad)?;
+        let source = parts
+            .first()
+            .copied()
+            .filter(|name| is_identifier(name))
+            .ok_or_else(bad)?;
         let entry = catalog.entry(source).map_err(AskError::from)?;
         match parts.as_slice() {
             [_, "overview"] => Ok(overview(entry)),
@@ -147,10 +156,16 @@ fn overview(entry: &Entry) -> String {
 }
 
 fn functions(entry: &Entry, page: usize) -> String {
-    paged(entry, "functions", page, &entry.listing.functions, |function| {
-        let row = function_row(entry, function);
-        format!("{}  -- {}", row.signature, row.summary)
-    })
+    paged(
+        entry,
+        "functions",
+        page,
+        &entry.listing.functions,
+        |function| {
+            let row = function_row(entry, function);
+            format!("{}  -- {}", row.signature, row.summary)
+        },
+    )
 }
 
 fn schemas(entry: &Entry, page: usize) -> String {
@@ -170,7 +185,10 @@ fn paged<T>(
     items: &[T],
     line: impl Fn(&T) -> String,
 ) -> String {
-    let start = page.saturating_sub(1).saturating_mul(LONGEST_PAGE).min(items.len());
+    let start = page
+        .saturating_sub(1)
+        .saturating_mul(LONGEST_PAGE)
+        .min(items.len());
     let end = (start + LONGEST_PAGE).min(items.len());
     let mut text = format!("{} to {end} of {}\n", (start + 1).min(end), items.len());
     for item in &items[start..end] {

@@ -12,7 +12,7 @@ use futures_util::{
     future::{AbortHandle, Abortable, BoxFuture},
     stream::FuturesUnordered,
 };
-use mlua::{IntoLuaMulti, Lua, MultiValue, Thread, Value as Luau};
+use mlua::{FromLua, IntoLuaMulti, Lua, MultiValue, Thread, Value as Luau};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{CallError, FunctionId, Reply};
@@ -21,7 +21,7 @@ use crate::{
     outcome::Failure,
     parallel::{Group, Plan, Progress as GroupProgress},
     prelude::{self, Raised},
-    run::{PendingCall, Progress, Request, State},
+    run::{PendingCall, Progress, Request, State, Ticket},
     value,
     vm::{Parts, Vm},
     watch::Abort,
@@ -58,7 +58,10 @@ struct Task {
 
 /// What a finished future brings.
 enum Answer {
-    Call { call: Called, result: Result<Reply, CallError> },
+    Call {
+        call: Called,
+        result: Result<Reply, CallError>,
+    },
     Wait(Result<Value, Failure>),
 }
 
@@ -101,7 +104,11 @@ pub(crate) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub(crate) fn new(vm: &'a Vm, state: &'a Arc<State>, progress: Option<Arc<dyn Progress>>) -> Self {
+    pub(crate) fn new(
+        vm: &'a Vm,
+        state: &'a Arc<State>,
+        progress: Option<Arc<dyn Progress>>,
+    ) -> Self {
         Self {
             vm,
             state,
@@ -165,14 +172,27 @@ impl<'a> Driver<'a> {
 
     /// After an abort every error is only its echo.
     fn broken(&self, error: mlua::Error) -> Ending {
-        self.vm.watch().aborted().map_or(Ending::Broken(error), Ending::Aborted)
+        self.vm
+            .watch()
+            .aborted()
+            .map_or(Ending::Broken(error), Ending::Aborted)
     }
 
     /// Makes a task that is ready to run.
-    fn start(&mut self, call: MultiValue, member: Option<(GroupId, usize)>) -> mlua::Result<TaskId> {
+    fn start(
+        &mut self,
+        call: MultiValue,
+        member: Option<(GroupId, usize)>,
+    ) -> mlua::Result<TaskId> {
         let thread = self.vm.lua().create_thread(self.vm.enter().clone())?;
         self.last_id += 1;
-        let task = Task { thread, member, waits_for: None, abort: None, calling: false };
+        let task = Task {
+            thread,
+            member,
+            waits_for: None,
+            abort: None,
+            calling: false,
+        };
         self.tasks.insert(self.last_id, task);
         self.ready.push_back((self.last_id, call));
         Ok(self.last_id)
@@ -181,20 +201,28 @@ impl<'a> Driver<'a> {
     /// Resumes a task and does what it asks for.
     fn step(&mut self, main: TaskId, id: TaskId, values: MultiValue) -> mlua::Result<Stepped> {
         // A task that was given up may still stand in the queue.
-        let Some(task) = self.tasks.remove(&id) else { return Ok(Stepped::On) };
+        let Some(task) = self.tasks.remove(&id) else {
+            return Ok(Stepped::On);
+        };
         let returned = resume(self.vm, &task.thread, values)?;
         if task.thread.is_resumable() {
             self.tasks.insert(id, task);
-            let Some(request) = self.state.take_request() else {
+            // A script that waits yields a mark and a ticket; the clock yields nothing.
+            let Some(ticket) = returned.get(1) else {
                 self.ready.push_back((id, MultiValue::new()));
                 return Ok(Stepped::Paused);
             };
-            self.request(id, request)?;
+            let ticket = Ticket::from_lua(ticket.clone(), self.vm.lua())?;
+            if let Some(request) = self.state.take_request(ticket) {
+                self.request(id, request)?;
+            }
             return Ok(Stepped::On);
         }
         let result = result(returned);
         if id == main {
-            return Ok(Stepped::Ended(result.map_or_else(Ending::Raised, Ending::Returned)));
+            return Ok(Stepped::Ended(
+                result.map_or_else(Ending::Raised, Ending::Returned),
+            ));
         }
         if let Some((group, slot)) = task.member {
             let result = result.map(|values| values.into_iter().next().unwrap_or(Luau::Nil));
@@ -216,7 +244,12 @@ impl<'a> Driver<'a> {
     }
 
     fn launch(&mut self, id: TaskId, call: PendingCall) {
-        let PendingCall { function, number, future, paged } = call;
+        let PendingCall {
+            function,
+            number,
+            future,
+            paged,
+        } = call;
         if let Some(progress) = &self.progress {
             progress.started(&function, number);
         }
@@ -224,8 +257,16 @@ impl<'a> Driver<'a> {
         if let Some(task) = self.tasks.get_mut(&id) {
             task.calling = true;
         }
-        let call = Called { function, number, begun: Instant::now(), paged };
-        self.wait(id, future.map(|result| Answer::Call { call, result }).boxed());
+        let call = Called {
+            function,
+            number,
+            begun: Instant::now(),
+            paged,
+        };
+        self.wait(
+            id,
+            future.map(|result| Answer::Call { call, result }).boxed(),
+        );
     }
 
     fn wait(&mut self, id: TaskId, future: BoxFuture<'static, Answer>) {
@@ -234,7 +275,8 @@ impl<'a> Driver<'a> {
             task.abort = Some(abort);
         }
         let future = Abortable::new(future, registration);
-        self.waiting.push(future.map(move |answer| (id, answer.ok())).boxed());
+        self.waiting
+            .push(future.map(move |answer| (id, answer.ok())).boxed());
     }
 
     /// Starts a group of tasks.
@@ -254,7 +296,9 @@ impl<'a> Driver<'a> {
     /// Starts as many tasks of a group as may run at once.
     fn fill(&mut self, id: GroupId) -> mlua::Result<()> {
         while let Some((_, group)) = self.groups.get_mut(&id) {
-            let Some((slot, call)) = group.next()? else { break };
+            let Some((slot, call)) = group.next()? else {
+                break;
+            };
             self.start(call, Some((id, slot)))?;
         }
         Ok(())
@@ -262,7 +306,9 @@ impl<'a> Driver<'a> {
 
     /// Takes the end of a task to its group.
     fn finish(&mut self, id: GroupId, slot: usize, result: Result<Luau, Luau>) -> mlua::Result<()> {
-        let Some((parent, group)) = self.groups.get_mut(&id) else { return Ok(()) };
+        let Some((parent, group)) = self.groups.get_mut(&id) else {
+            return Ok(());
+        };
         let parent = *parent;
         match group.finish(self.vm.lua(), slot, result)? {
             GroupProgress::Wait => self.fill(id),
@@ -297,7 +343,8 @@ impl<'a> Driver<'a> {
         if let Some(task) = self.tasks.get_mut(&id) {
             (task.waits_for, task.abort, task.calling) = (None, None, false);
         }
-        self.ready.push_back((id, values.into_lua_multi(self.vm.lua())?));
+        self.ready
+            .push_back((id, values.into_lua_multi(self.vm.lua())?));
         Ok(())
     }
 
@@ -332,7 +379,9 @@ impl<'a> Driver<'a> {
 
     fn launch_queued(&mut self) {
         while self.calls_under_way < self.state.limits.max_parallel.max(1) {
-            let Some((id, call)) = self.queued.pop_front() else { break };
+            let Some((id, call)) = self.queued.pop_front() else {
+                break;
+            };
             self.launch(id, call);
         }
     }
@@ -341,7 +390,11 @@ impl<'a> Driver<'a> {
 /// A failed call always says which function failed.
 fn failed(error: CallError, function: &FunctionId) -> Failure {
     let failure = Failure::from(error);
-    if failure.function.is_some() { failure } else { failure.with_function(function) }
+    if failure.function.is_some() {
+        failure
+    } else {
+        failure.with_function(function)
+    }
 }
 
 /// Resumes a coroutine. A panic below is an error above: one run must not take others along.
@@ -360,16 +413,11 @@ fn result(mut returned: MultiValue) -> Result<MultiValue, Luau> {
 }
 
 fn luau_value(lua: &Lua, state: &State, value: &Value) -> Result<Luau, Raised> {
-    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, &state.limits)?)
+    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, state)?)
 }
 
 /// The value of a reply and, for who walks through pages, how to ask for the next one.
-fn luau_reply(
-    lua: &Lua,
-    state: &State,
-    reply: Reply,
-    paged: bool,
-) -> Result<MultiValue, Raised> {
+fn luau_reply(lua: &Lua, state: &State, reply: Reply, paged: bool) -> Result<MultiValue, Raised> {
     let value = luau_value(lua, state, &reply.value)?;
     if !paged {
         return Ok(MultiValue::from_vec(vec![value]));
@@ -377,5 +425,8 @@ fn luau_reply(
     // `nil` would end the loop over the pages.
     let value = if value.is_nil() { value::NULL } else { value };
     let next = reply.next.map_or(Value::Null, Value::Object);
-    Ok(MultiValue::from_vec(vec![value, luau_value(lua, state, &next)?]))
+    Ok(MultiValue::from_vec(vec![
+        value,
+        luau_value(lua, state, &next)?,
+    ]))
 }

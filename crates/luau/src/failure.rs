@@ -42,13 +42,15 @@ pub(crate) fn to_luau(lua: &Lua, failure: &Failure) -> mlua::Result<Table> {
         table.raw_set("hint", hint.as_str())?;
     }
     if !failure.headers.is_empty() {
-        let headers = failure.headers.iter().map(|(key, text)| (key.as_str(), text.as_str()));
+        let headers = failure
+            .headers
+            .iter()
+            .map(|(key, text)| (key.as_str(), text.as_str()));
         table.raw_set("headers", lua.create_table_from(headers)?)?;
     }
     if let Some(body) = &failure.body {
-        let limits = &State::of(lua)?.limits;
         // A body that does not fit is still told of in the message.
-        if let Ok(body) = value::to_luau(lua, &parts.kinds, body, limits) {
+        if let Ok(body) = value::to_luau(lua, &parts.kinds, body, &*State::of(lua)?) {
             table.raw_set("body", body)?;
         }
     }
@@ -94,9 +96,14 @@ fn frames(lua: &Lua) -> impl Iterator<Item = TraceLine> {
             if source.source.as_deref() != Some(SCRIPT) {
                 return None;
             }
-            let line = debug.current_line().and_then(|line| u32::try_from(line).ok())?;
+            let line = debug
+                .current_line()
+                .and_then(|line| u32::try_from(line).ok())?;
             let name = debug.names().name.map(std::borrow::Cow::into_owned);
-            Some(TraceLine { line, function: name.filter(|name| !name.is_empty()) })
+            Some(TraceLine {
+                line,
+                function: name.filter(|name| !name.is_empty()),
+            })
         })
     };
     (0..DEEPEST_LOOK).map_while(frame).flatten()
@@ -111,6 +118,8 @@ pub(crate) fn from_luau(lua: &Lua, state: &State, error: &Luau) -> ScriptError {
         Luau::String(text) => from_text(&text.to_string_lossy()),
         Luau::Table(table) => from_table(lua, state, table),
         Luau::Error(error) => from_rust(state, error),
+        // With no memory left at all, not even the words for it reach us.
+        Luau::Nil if is_full(lua, state) => out_of_memory(state),
         other => ScriptError::new(
             Phase::Execution,
             format!("the script raised a {}", other.type_name()),
@@ -122,6 +131,10 @@ pub(crate) fn from_luau(lua: &Lua, state: &State, error: &Luau) -> ScriptError {
         seen.hint = missing_globals(state);
     }
     seen
+}
+
+fn is_full(lua: &Lua, state: &State) -> bool {
+    state.limits.memory_bytes() / 10 * 9 < lua.used_memory()
 }
 
 fn out_of_memory(state: &State) -> ScriptError {
@@ -136,9 +149,10 @@ fn from_text(text: &str) -> ScriptError {
         .and_then(|rest| rest.split_once(": "))
         .and_then(|(line, message)| Some((line.parse::<u32>().ok()?, message)));
     match placed {
-        Some((line, message)) => {
-            ScriptError { line: Some(line), ..ScriptError::new(Phase::Execution, message) }
-        }
+        Some((line, message)) => ScriptError {
+            line: Some(line),
+            ..ScriptError::new(Phase::Execution, message)
+        },
         None => ScriptError::new(Phase::Execution, text),
     }
 }
@@ -150,7 +164,10 @@ fn from_table(lua: &Lua, state: &State, table: &Table) -> ScriptError {
     if !ours {
         let message = text("message").unwrap_or_else(|| "the script raised a table".to_owned());
         let details = fields(lua, state, table).filter(|fields| *fields != Value::Null);
-        return ScriptError { details, ..ScriptError::new(Phase::Execution, message) };
+        return ScriptError {
+            details,
+            ..ScriptError::new(Phase::Execution, message)
+        };
     }
     let phase = text("phase").and_then(|word| Phase::from_word(&word));
     let message = text("message").unwrap_or_default();
@@ -168,15 +185,25 @@ fn from_table(lua: &Lua, state: &State, table: &Table) -> ScriptError {
 /// The fields of a thrown table, as far as they have a form in JSON and are not too many.
 fn fields(lua: &Lua, state: &State, table: &Table) -> Option<Value> {
     let parts = Parts::of(lua).ok()?;
-    let budget = Budget::new(1_000, state.limits.max_inline_bytes, state.limits.max_depth);
+    let budget = Budget::new(state, 1_000, state.limits.max_inline_bytes);
     value::to_json(&parts.kinds, &Luau::Table(table.clone()), budget, "error").ok()
 }
 
 /// Of an error of ours, what is not already a field of the answer.
 fn only_what_was_said(fields: Value) -> Option<Value> {
-    const TOLD: [&str; 8] =
-        ["message", "phase", "func", "status", "api_status", "limit", "hint", "line"];
-    let Value::Object(mut fields) = fields else { return None };
+    const TOLD: [&str; 8] = [
+        "message",
+        "phase",
+        "func",
+        "status",
+        "api_status",
+        "limit",
+        "hint",
+        "line",
+    ];
+    let Value::Object(mut fields) = fields else {
+        return None;
+    };
     fields.retain(|key, _| !TOLD.contains(&key.as_str()));
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
@@ -189,9 +216,14 @@ pub(crate) fn from_rust(state: &State, error: &mlua::Error) -> ScriptError {
             from_rust(state, cause)
         }
         mlua::Error::BadArgument { cause, to, pos, .. } => {
-            let function = to.as_deref().map_or_else(String::new, |name| format!(" of `{name}`"));
+            let function = to
+                .as_deref()
+                .map_or_else(String::new, |name| format!(" of `{name}`"));
             let cause = from_rust(state, cause).message;
-            ScriptError::new(Phase::Execution, format!("argument {pos}{function}: {cause}"))
+            ScriptError::new(
+                Phase::Execution,
+                format!("argument {pos}{function}: {cause}"),
+            )
         }
         mlua::Error::RuntimeError(text) => from_text(first_line(text)),
         other => ScriptError::new(Phase::Execution, first_line(&other.to_string())),
@@ -200,14 +232,20 @@ pub(crate) fn from_rust(state: &State, error: &mlua::Error) -> ScriptError {
 
 /// Without the stack that Luau appends to some messages: it shows frames of ours.
 fn first_line(text: &str) -> &str {
-    text.split_once("\nstack traceback:").map_or(text, |(message, _)| message).trim_end()
+    text.split_once("\nstack traceback:")
+        .map_or(text, |(message, _)| message)
+        .trim_end()
 }
 
 /// A script that names a global that is not there most often meant a source.
 fn missing_globals(state: &State) -> Option<String> {
     let missing = state.missing();
     let name = missing.first()?;
-    let sources: Vec<&str> = state.catalog.entries().map(|entry| entry.name.as_str()).collect();
+    let sources: Vec<&str> = state
+        .catalog
+        .entries()
+        .map(|entry| entry.name.as_str())
+        .collect();
     let near = suggest::nearest(name, sources.iter().copied(), 1);
     Some(match near.first() {
         Some(near) => format!("there is no global `{name}`; did you mean `sdk.{near}`?"),

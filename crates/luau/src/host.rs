@@ -73,7 +73,9 @@ impl HostCall<'_> {
 
 impl fmt::Debug for HostCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostCall").field("arguments", &self.arguments).finish_non_exhaustive()
+        f.debug_struct("HostCall")
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
     }
 }
 
@@ -138,23 +140,28 @@ pub(crate) fn bind(lua: &Lua, state: &State, module: &dyn HostModule) -> Result<
     for member in module.members() {
         let value = match member.kind {
             HostKind::Value(value) => luau(lua, state, &value)?,
-            HostKind::Function(body) => {
-                Luau::Function(prelude.plain(lua, move |lua, state, arguments: MultiValue| {
+            HostKind::Function(body) => Luau::Function(prelude.plain(
+                lua,
+                move |lua, state, arguments: MultiValue| {
                     let arguments = read(lua, state, arguments)?;
                     let line = crate::failure::script_line(lua);
-                    let answer = body(HostCall { arguments, state, line });
+                    let answer = body(HostCall {
+                        arguments,
+                        state,
+                        line,
+                    });
                     luau(lua, state, &answer.map_err(|error| error.0)?)
-                })?)
-            }
-            HostKind::Async(body) => {
-                Luau::Function(prelude.waits(lua, move |lua, state, arguments: MultiValue| {
+                },
+            )?),
+            HostKind::Async(body) => Luau::Function(prelude.waits(
+                lua,
+                move |lua, state, arguments: MultiValue| {
                     let future = body(read(lua, state, arguments)?);
-                    state.ask(Request::Wait(Box::pin(async move {
+                    Ok(state.ask(Request::Wait(Box::pin(async move {
                         future.await.map_err(|error| error.0)
-                    })));
-                    Ok(())
-                })?)
-            }
+                    }))))
+                },
+            )?),
         };
         if member.name.is_empty() {
             itself = Some(value);
@@ -191,11 +198,11 @@ pub(crate) fn argument(lua: &Lua, state: &State, argument: &Argument) -> Result<
 }
 
 fn luau(lua: &Lua, state: &State, value: &Value) -> Result<Luau, Raised> {
-    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, &state.limits)?)
+    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, state)?)
 }
 
 fn read(lua: &Lua, state: &State, arguments: MultiValue) -> Result<Vec<Value>, Raised> {
     let parts = Parts::of(lua)?;
-    let read = |value| value::to_json(&parts.kinds, &value, Budget::of(&state.limits), "argument");
+    let read = |value| value::to_json(&parts.kinds, &value, Budget::of(state), "argument");
     Ok(arguments.into_iter().map(read).collect::<Result<_, _>>()?)
 }

@@ -36,6 +36,7 @@ mod host;
 pub mod library;
 mod limits;
 mod outcome;
+mod pace;
 mod parallel;
 mod pool;
 mod prelude;

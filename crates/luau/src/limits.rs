@@ -105,24 +105,36 @@ impl Limits {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        usize::try_from(self.memory_mb.max(1)).unwrap_or(usize::MAX >> 20).saturating_mul(1 << 20)
+        usize::try_from(self.memory_mb.max(1))
+            .unwrap_or(usize::MAX >> 20)
+            .saturating_mul(1 << 20)
     }
 }
 
 /// A limit that was reached: the words are made here and only here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Exceeded {
-    #[error("the script did not finish within {0} ms; do less per script, or ask for a longer `timeout_ms`")]
+    #[error(
+        "the script did not finish within {0} ms; do less per script, or ask for a longer `timeout_ms`"
+    )]
     Timeout(u64),
-    #[error("the script needs more than {0} MB of memory; handle the data in smaller pieces, or raise `limits.memory_mb`")]
+    #[error(
+        "the script needs more than {0} MB of memory; handle the data in smaller pieces, or raise `limits.memory_mb`"
+    )]
     Memory(u64),
-    #[error("the run may make {0} calls and this would be one more; do more per call, or raise `limits.max_calls`")]
+    #[error(
+        "the run may make {0} calls and this would be one more; do more per call, or raise `limits.max_calls`"
+    )]
     Calls(u64),
-    #[error("the script has {found} bytes and may have {allowed}; split it, or raise `limits.max_script_bytes`")]
+    #[error(
+        "the script has {found} bytes and may have {allowed}; split it, or raise `limits.max_script_bytes`"
+    )]
     Script { found: usize, allowed: usize },
     #[error("the script prints more than {0} bytes; print less, or raise `limits.max_log_bytes`")]
     Log(usize),
-    #[error("too many scripts are busy where they cannot be paused; try again, without long loops in sort comparators, gsub callbacks and metamethods")]
+    #[error(
+        "too many scripts are busy where they cannot be paused; try again, without long loops in sort comparators, gsub callbacks and metamethods"
+    )]
     Stuck,
     #[error("too many scripts are running; try again later")]
     Runs,
@@ -149,7 +161,10 @@ impl From<Exceeded> for Failure {
             Exceeded::Timeout(_) => Phase::Timeout,
             _ => Phase::Limit,
         };
-        Failure { limit: Some(exceeded.key()), ..Failure::new(phase, exceeded.to_string()) }
+        Failure {
+            limit: Some(exceeded.key()),
+            ..Failure::new(phase, exceeded.to_string())
+        }
     }
 }
 
@@ -160,14 +175,25 @@ mod tests {
     #[test]
     fn a_caller_gets_what_it_asks_up_to_the_ceiling() {
         let own = Limits::default();
-        let ceiling = Limits { timeout_ms: 60_000, max_calls: 10, ..Limits::ceiling() };
-        let asked = Asked { timeout_ms: Some(90_000), max_calls: Some(500), ..Asked::default() };
+        let ceiling = Limits {
+            timeout_ms: 60_000,
+            max_calls: 10,
+            ..Limits::ceiling()
+        };
+        let asked = Asked {
+            timeout_ms: Some(90_000),
+            max_calls: Some(500),
+            ..Asked::default()
+        };
         let given = own.asked(&asked, &ceiling);
         assert_eq!(given.timeout_ms, 60_000);
         assert_eq!(given.max_calls, 100, "never less than what everybody has");
         assert_eq!(given.memory_mb, own.memory_mb);
 
-        let less = Asked { timeout_ms: Some(5), ..Asked::default() };
+        let less = Asked {
+            timeout_ms: Some(5),
+            ..Asked::default()
+        };
         assert_eq!(own.asked(&less, &ceiling).timeout_ms, 5);
     }
 

@@ -103,9 +103,9 @@ impl Phase {
             CallError::Denied { .. } => Self::Approval,
             CallError::Limit { .. } => Self::Limit,
             CallError::Timeout { .. } => Self::Timeout,
-            CallError::Status { .. } | CallError::Upstream { .. } | CallError::Unavailable { .. } => {
-                Self::ApiCall
-            }
+            CallError::Status { .. }
+            | CallError::Upstream { .. }
+            | CallError::Unavailable { .. } => Self::ApiCall,
             CallError::Cancelled { .. } => Self::Execution,
         }
     }
@@ -253,12 +253,18 @@ impl Failure {
 
     #[must_use]
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     #[must_use]
     pub(crate) fn with_function(self, function: impl ToString) -> Self {
-        Self { function: Some(function.to_string()), ..self }
+        Self {
+            function: Some(function.to_string()),
+            ..self
+        }
     }
 }
 
@@ -268,7 +274,12 @@ impl From<CallError> for Failure {
         failure.hint = hint(&error);
         failure.status = error.api_status();
         match error {
-            CallError::Status { function, headers, body, .. } => {
+            CallError::Status {
+                function,
+                headers,
+                body,
+                ..
+            } => {
                 failure.function = Some(function.to_string());
                 failure.headers = headers;
                 failure.body = Some(body);
@@ -291,21 +302,21 @@ impl From<CallError> for Failure {
 /// What to do next, where it is not already in the message.
 fn hint(error: &CallError) -> Option<String> {
     let text = match error {
-        CallError::Status { status: 401 | 403, .. } => {
-            "the credential for this source is missing or not enough: ask the operator"
-        }
+        CallError::Status {
+            status: 401 | 403, ..
+        } => "the credential for this source is missing or not enough: ask the operator",
         CallError::Status { status: 404, .. } => {
             "nothing is there: check the identifiers, or list what exists first"
         }
-        CallError::Status { status: 400 | 422, .. } => {
-            "the other side refused the arguments: compare them with the function's docs"
-        }
+        CallError::Status {
+            status: 400 | 422, ..
+        } => "the other side refused the arguments: compare them with the function's docs",
         CallError::Status { status: 429, .. } => {
             "too many requests: call less often, or `sleep` between calls"
         }
-        CallError::Status { status: 500..=599, .. } => {
-            "the other side has a problem: try again later"
-        }
+        CallError::Status {
+            status: 500..=599, ..
+        } => "the other side has a problem: try again later",
         CallError::Invalid(_) => "read the function's docs for its parameters and types",
         CallError::Timeout { .. } => "ask for less at once, or try again",
         _ => return None,
@@ -320,7 +331,10 @@ impl From<Failure> for ScriptError {
             details.insert("body".to_owned(), body);
         }
         if !failure.headers.is_empty() {
-            let headers = failure.headers.into_iter().map(|(key, text)| (key, text.into()));
+            let headers = failure
+                .headers
+                .into_iter()
+                .map(|(key, text)| (key, text.into()));
             details.insert("headers".to_owned(), Value::Object(headers.collect()));
         }
         Self {
@@ -349,8 +363,16 @@ mod tests {
     }
 
     fn outcome(result: Result<ScriptResult, ScriptError>) -> Outcome {
-        let line = LogLine { level: Level::Info, line: Some(2), text: "hi".to_owned() };
-        Outcome { result, logs: vec![line], stats: Stats::default() }
+        let line = LogLine {
+            level: Level::Info,
+            line: Some(2),
+            text: "hi".to_owned(),
+        };
+        Outcome {
+            result,
+            logs: vec![line],
+            stats: Stats::default(),
+        }
     }
 
     #[test]
@@ -361,7 +383,10 @@ mod tests {
             &outcome(Ok(ScriptResult::Value(json!([1])))),
             &json!({"result": [1], "logs": logs, "stats": stats}),
         );
-        let error = ScriptError { line: Some(3), ..ScriptError::new(Phase::ApiCall, "no") };
+        let error = ScriptError {
+            line: Some(3),
+            ..ScriptError::new(Phase::ApiCall, "no")
+        };
         check(
             &outcome(Err(error)),
             &json!({"error": {"phase": "api_call", "message": "no", "line": 3}, "logs": logs, "stats": stats}),
@@ -388,7 +413,10 @@ mod tests {
         assert_eq!(error.phase, Phase::ApiCall);
         assert_eq!(error.api_status, Some(404));
         assert_eq!(error.function.as_deref(), Some("pets.get"));
-        assert_eq!(error.details, Some(json!({"body": {"message": "gone"}, "headers": {"x-id": "7"}})));
+        assert_eq!(
+            error.details,
+            Some(json!({"body": {"message": "gone"}, "headers": {"x-id": "7"}}))
+        );
         assert!(error.hint.is_some());
     }
 }

@@ -8,7 +8,7 @@ use mlua::{Lua, MultiValue, Table, Value as Luau};
 use crate::{
     outcome::Failure,
     prelude::Raised,
-    run::{Request, State},
+    run::{Request, State, Ticket},
     value::NULL,
     vm::Parts,
 };
@@ -63,7 +63,13 @@ impl Plan {
         for (at, item) in items.sequence_values().enumerate() {
             require_callable(&item?, &format!("item {}", at + 1))?;
         }
-        Self { items, body: None, limit: 1, errors: Errors::Raise }.with_options(state, options)
+        Self {
+            items,
+            body: None,
+            limit: 1,
+            errors: Errors::Raise,
+        }
+        .with_options(state, options)
     }
 
     /// Reads the arguments of `parallel.map(list, function, options)`.
@@ -76,13 +82,20 @@ impl Plan {
     ) -> Result<Self, Raised> {
         require_callable(&body, "the second argument")?;
         let items = items(lua, list)?;
-        Self { items, body: Some(body), limit: 1, errors: Errors::Raise }
-            .with_options(state, options)
+        Self {
+            items,
+            body: Some(body),
+            limit: 1,
+            errors: Errors::Raise,
+        }
+        .with_options(state, options)
     }
 
     fn with_options(mut self, state: &State, options: Option<&Table>) -> Result<Self, Raised> {
         self.limit = state.limits.max_parallel.max(1);
-        let Some(options) = options else { return Ok(self) };
+        let Some(options) = options else {
+            return Ok(self);
+        };
         let mut bad = None;
         options.for_each(|key: Luau, value: Luau| {
             bad = bad.take().or(self.set_option(&key, &value).err());
@@ -95,7 +108,9 @@ impl Plan {
         let key = key.to_string().unwrap_or_default();
         match (key.as_str(), value) {
             ("limit", Luau::Integer(limit)) if 1 <= *limit => {
-                self.limit = self.limit.min(usize::try_from(*limit).unwrap_or(usize::MAX));
+                self.limit = self
+                    .limit
+                    .min(usize::try_from(*limit).unwrap_or(usize::MAX));
             }
             ("errors", Luau::String(word)) if *word == "raise" => self.errors = Errors::Raise,
             ("errors", Luau::String(word)) if *word == "collect" => self.errors = Errors::Collect,
@@ -114,8 +129,8 @@ impl Plan {
     }
 
     /// Leaves the plan with the driver.
-    pub(crate) fn ask(self, state: &State) {
-        state.ask(Request::Parallel(self));
+    pub(crate) fn ask(self, state: &State) -> Ticket {
+        state.ask(Request::Parallel(self))
     }
 }
 
@@ -150,8 +165,10 @@ fn require_callable(value: &Luau, place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let kind = value.type_name();
-    Err(Failure::validation(format!("{place} is a {kind}, not a function"))
-        .with_hint("hand over functions, not their results: `function() return sdk.x.y() end`"))
+    Err(
+        Failure::validation(format!("{place} is a {kind}, not a function"))
+            .with_hint("hand over functions, not their results: `function() return sdk.x.y() end`"),
+    )
 }
 
 impl Group {
@@ -159,7 +176,13 @@ impl Group {
         let total = plan.items.raw_len();
         let results = lua.create_table_with_capacity(total, 0)?;
         Parts::of(lua)?.kinds.mark_array(&results)?;
-        Ok(Self { plan, results, started: 0, finished: 0, total })
+        Ok(Self {
+            plan,
+            results,
+            started: 0,
+            finished: 0,
+            total,
+        })
     }
 
     /// The next task to start: its slot, and a function with its arguments. Nothing where all
@@ -173,7 +196,10 @@ impl Group {
         let item = self.plan.items.raw_get::<Luau>(slot)?;
         let call = match &self.plan.body {
             None => vec![item],
-            #[expect(clippy::cast_precision_loss, reason = "a list has fewer items than 2^53")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a list has fewer items than 2^53"
+            )]
             Some(body) => vec![body.clone(), item, Luau::Number(slot as f64)],
         };
         Ok(Some((slot, MultiValue::from_vec(call))))

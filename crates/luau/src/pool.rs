@@ -12,7 +12,10 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn new(most_idle: usize) -> Self {
-        Self { idle: Mutex::default(), most_idle }
+        Self {
+            idle: Mutex::default(),
+            most_idle,
+        }
     }
 
     /// A clean VM, from the pool or new.

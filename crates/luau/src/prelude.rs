@@ -7,7 +7,13 @@ use mlua::{
     chunk::{ChunkMode, Compiler},
 };
 
-use crate::{failure, limits::Exceeded, outcome::Failure, run::State, value::BadValue};
+use crate::{
+    failure,
+    limits::Exceeded,
+    outcome::Failure,
+    run::{State, Ticket},
+    value::BadValue,
+};
 
 /// What `prelude.luau` makes.
 #[derive(Debug)]
@@ -26,6 +32,8 @@ pub(crate) struct Prelude {
     pub(crate) function_meta: Table,
     /// What makes a table a source of the SDK.
     pub(crate) source_meta: Table,
+    /// Globals of Luau that scripts get from us instead.
+    pub(crate) globals: Table,
 }
 
 /// Why a function of ours gives no answer.
@@ -70,6 +78,7 @@ impl Prelude {
             sdk: made.raw_get("sdk")?,
             function_meta: made.raw_get("function_meta")?,
             source_meta: made.raw_get("source_meta")?,
+            globals: made.raw_get("globals")?,
         })
     }
 
@@ -86,7 +95,7 @@ impl Prelude {
     pub(crate) fn waits<A: FromLuaMulti>(
         &self,
         lua: &Lua,
-        body: impl Fn(&Lua, &Arc<State>, A) -> Result<(), Raised> + Send + 'static,
+        body: impl Fn(&Lua, &Arc<State>, A) -> Result<Ticket, Raised> + Send + 'static,
     ) -> mlua::Result<Function> {
         self.waits.call(asking(lua, body)?)
     }
@@ -104,15 +113,15 @@ pub(crate) fn answering<A: FromLuaMulti, R: IntoLuaMulti>(
     })
 }
 
-/// A function that answers the prelude with `nil` once its request is left, or `false, error`.
+/// A function that answers the prelude with `nil, ticket` or `false, error`.
 pub(crate) fn asking<A: FromLuaMulti>(
     lua: &Lua,
-    body: impl Fn(&Lua, &Arc<State>, A) -> Result<(), Raised> + Send + 'static,
+    body: impl Fn(&Lua, &Arc<State>, A) -> Result<Ticket, Raised> + Send + 'static,
 ) -> mlua::Result<Function> {
     lua.create_function(move |lua, arguments: MultiValue| {
         let state = State::of(lua)?;
         match read(lua, arguments).and_then(|read| body(lua, &state, read)) {
-            Ok(()) => Luau::Nil.into_lua_multi(lua),
+            Ok(ticket) => (Luau::Nil, ticket).into_lua_multi(lua),
             Err(raised) => answer::<()>(lua, Err(raised)),
         }
     })
@@ -139,7 +148,11 @@ pub(crate) fn answer<R: IntoLuaMulti>(
 fn read<A: FromLuaMulti>(lua: &Lua, arguments: MultiValue) -> Result<A, Raised> {
     A::from_lua_multi(arguments, lua).map_err(|error| match error {
         mlua::Error::FromLuaConversionError { from, to, .. } => {
-            let wanted = if to == "LuaString" || to == "String" { "string" } else { &to };
+            let wanted = if to == "LuaString" || to == "String" {
+                "string"
+            } else {
+                &to
+            };
             Failure::validation(format!("wrong argument: expected {wanted}, got {from}")).into()
         }
         other => Raised::Lua(other),
@@ -163,8 +176,8 @@ fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     let cannot_wait = lua.create_function(|lua, ()| failure::to_luau(lua, &cannot_wait()))?;
     host.raw_set("cannot_wait", cannot_wait)?;
 
-    let forget = lua.create_function(|lua, ()| {
-        State::of(lua)?.take_request();
+    let forget = lua.create_function(|lua, ticket: Ticket| {
+        State::of(lua)?.take_request(ticket);
         Ok(())
     })?;
     host.raw_set("forget_request", forget)?;
@@ -186,6 +199,8 @@ fn compiled() -> &'static [u8] {
     PRELUDE.get_or_init(|| {
         let compiler = Compiler::new().set_optimization_level(2);
         // The text is part of the program; a fault in it fails every test.
-        compiler.compile(include_str!("prelude.luau")).unwrap_or_default()
+        compiler
+            .compile(include_str!("prelude.luau"))
+            .unwrap_or_default()
     })
 }

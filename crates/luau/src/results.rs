@@ -30,7 +30,11 @@ pub struct ResultSettings {
 
 impl Default for ResultSettings {
     fn default() -> Self {
-        Self { keep_seconds: 3_600, max_total_mb: 256, max_per_owner: 50 }
+        Self {
+            keep_seconds: 3_600,
+            max_total_mb: 256,
+            max_per_owner: 50,
+        }
     }
 }
 
@@ -80,7 +84,10 @@ impl Results {
     pub fn get(&self, owner: &str, handle: &str) -> Option<Arc<KeptResult>> {
         let mut store = lock(&self.kept);
         store.drop_older_than(Duration::from_secs(self.settings.keep_seconds));
-        let entry = store.by_handle.get(handle).filter(|entry| entry.owner == owner)?;
+        let entry = store
+            .by_handle
+            .get(handle)
+            .filter(|entry| entry.owner == owner)?;
         Some(entry.result.clone())
     }
 
@@ -88,8 +95,13 @@ impl Results {
     pub fn handles(&self, owner: &str) -> Vec<String> {
         let mut store = lock(&self.kept);
         store.drop_older_than(Duration::from_secs(self.settings.keep_seconds));
-        let own = store.by_handle.iter().filter(|(_, entry)| entry.owner == owner);
-        let mut own: Vec<_> = own.map(|(handle, entry)| (entry.number, handle.clone())).collect();
+        let own = store
+            .by_handle
+            .iter()
+            .filter(|(_, entry)| entry.owner == owner);
+        let mut own: Vec<_> = own
+            .map(|(handle, entry)| (entry.number, handle.clone()))
+            .collect();
         own.sort_unstable_by(|a, b| b.cmp(a));
         own.into_iter().map(|(_, handle)| handle).collect()
     }
@@ -109,7 +121,12 @@ impl Results {
             expires_in_seconds: self.settings.keep_seconds,
         };
         let result = Arc::new(KeptResult { value, bytes });
-        let entry = Entry { owner: owner.to_owned(), number, made: Instant::now(), result };
+        let entry = Entry {
+            owner: owner.to_owned(),
+            number,
+            made: Instant::now(),
+            result,
+        };
         let mut store = lock(&self.kept);
         store.drop_older_than(Duration::from_secs(self.settings.keep_seconds));
         store.drop_most_of(owner, self.settings.max_per_owner.saturating_sub(1));
@@ -121,7 +138,10 @@ impl Results {
 
     /// A name nobody can guess; that it also belongs to an owner is checked on its own.
     fn handle(&self, number: u64) -> String {
-        let (high, low) = (self.random.hash_one((number, 0)), self.random.hash_one((number, 1)));
+        let (high, low) = (
+            self.random.hash_one((number, 0)),
+            self.random.hash_one((number, 1)),
+        );
         format!("res_{high:016x}{low:016x}")
     }
 }
@@ -143,7 +163,9 @@ impl Store {
     /// Drops the oldest of those that fit; says whether there was one.
     fn drop_oldest(&mut self, fits: impl Fn(&Entry) -> bool) -> bool {
         let fitting = self.by_handle.iter().filter(|(_, entry)| fits(entry));
-        let oldest = fitting.min_by_key(|(_, entry)| entry.number).map(|(handle, _)| handle.clone());
+        let oldest = fitting
+            .min_by_key(|(_, entry)| entry.number)
+            .map(|(handle, _)| handle.clone());
         let Some(entry) = oldest.and_then(|handle| self.by_handle.remove(&handle)) else {
             return false;
         };
@@ -177,24 +199,36 @@ mod tests {
 
     #[test]
     fn old_results_go() {
-        let results = results(ResultSettings { keep_seconds: 0, ..ResultSettings::default() });
+        let results = results(ResultSettings {
+            keep_seconds: 0,
+            ..ResultSettings::default()
+        });
         let handle = keep(&results, "ann", 10);
         assert!(results.get("ann", &handle).is_none());
     }
 
     #[test]
     fn the_oldest_make_room() {
-        let results = results(ResultSettings { max_total_mb: 1, ..ResultSettings::default() });
+        let results = results(ResultSettings {
+            max_total_mb: 1,
+            ..ResultSettings::default()
+        });
         let first = keep(&results, "ann", 600 << 10);
         let second = keep(&results, "bob", 600 << 10);
         assert!(results.get("ann", &first).is_none());
         assert!(results.get("bob", &second).is_some());
-        assert!(results.keep("ann", json!(1), 2 << 20).is_none(), "larger than everything");
+        assert!(
+            results.keep("ann", json!(1), 2 << 20).is_none(),
+            "larger than everything"
+        );
     }
 
     #[test]
     fn one_owner_cannot_push_out_the_others() {
-        let results = results(ResultSettings { max_per_owner: 2, ..ResultSettings::default() });
+        let results = results(ResultSettings {
+            max_per_owner: 2,
+            ..ResultSettings::default()
+        });
         let other = keep(&results, "bob", 1);
         let handles: Vec<String> = (0..3).map(|_| keep(&results, "ann", 1)).collect();
         assert!(results.get("ann", &handles[0]).is_none());

@@ -4,11 +4,11 @@ use std::{
     collections::{BTreeSet, HashMap},
     fmt,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::future::BoxFuture;
-use mlua::{Lua, Table};
+use mlua::{FromLua, IntoLua, Lua, Table};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{CallError, Caller, Catalog, Entry, Function, FunctionId, Reply};
@@ -49,11 +49,7 @@ pub struct Run {
 
 impl Run {
     /// A run of an agent's script with the default limits.
-    pub fn new(
-        script: impl Into<String>,
-        catalog: Arc<Catalog>,
-        caller: Arc<dyn Caller>,
-    ) -> Self {
+    pub fn new(script: impl Into<String>, catalog: Arc<Catalog>, caller: Arc<dyn Caller>) -> Self {
         Self {
             script: script.into(),
             entry: EntryPoint::Script,
@@ -128,6 +124,26 @@ pub(crate) enum Request {
     Parallel(Plan),
 }
 
+/// Stands for a request on its way through the script to the driver.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket(u64);
+
+impl IntoLua for Ticket {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run makes fewer requests than 2^53"
+    )]
+    fn into_lua(self, _: &Lua) -> mlua::Result<mlua::Value> {
+        Ok(mlua::Value::Number(self.0 as f64))
+    }
+}
+
+impl FromLua for Ticket {
+    fn from_lua(value: mlua::Value, lua: &Lua) -> mlua::Result<Self> {
+        u64::from_lua(value, lua).map(Self)
+    }
+}
+
 /// A call the script waits for.
 pub(crate) struct PendingCall {
     pub(crate) function: FunctionId,
@@ -145,12 +161,15 @@ pub(crate) struct State {
     pub(crate) owner: String,
     pub(crate) guide: Option<Arc<dyn Guide>>,
     pub(crate) results: Arc<Results>,
+    pub(crate) deadline: Instant,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    request: Option<Request>,
+    /// By ticket: a script may be paused between asking and waiting.
+    requests: HashMap<u64, Request>,
+    last_ticket: u64,
     sources: HashMap<String, Table>,
     functions: Vec<Bound>,
     logs: Vec<LogLine>,
@@ -175,7 +194,7 @@ impl Bound {
 }
 
 impl State {
-    pub(crate) fn new(run: &Run, results: Arc<Results>) -> Self {
+    pub(crate) fn new(run: &Run, results: Arc<Results>, deadline: Instant) -> Self {
         Self {
             catalog: run.catalog.clone(),
             caller: run.caller.clone(),
@@ -183,6 +202,7 @@ impl State {
             owner: run.owner.clone(),
             guide: run.guide.clone(),
             results,
+            deadline,
             inner: Mutex::default(),
         }
     }
@@ -194,14 +214,18 @@ impl State {
             .ok_or_else(|| mlua::Error::runtime("no run is under way"))
     }
 
-    /// Hands a request to the driver; the script yields right after.
-    pub(crate) fn ask(&self, request: Request) {
-        lock(&self.inner).request = Some(request);
+    /// Leaves a request for the driver; the script yields with the ticket.
+    pub(crate) fn ask(&self, request: Request) -> Ticket {
+        let mut inner = lock(&self.inner);
+        inner.last_ticket += 1;
+        let ticket = inner.last_ticket;
+        inner.requests.insert(ticket, request);
+        Ticket(ticket)
     }
 
     /// What the script asked for before it yielded.
-    pub(crate) fn take_request(&self) -> Option<Request> {
-        lock(&self.inner).request.take()
+    pub(crate) fn take_request(&self, ticket: Ticket) -> Option<Request> {
+        lock(&self.inner).requests.remove(&ticket.0)
     }
 
     /// Counts one more call and gives its number.
@@ -219,10 +243,16 @@ impl State {
     }
 
     /// Keeps a printed line.
-    pub(crate) fn log(&self, level: Level, line: Option<u32>, text: String) -> Result<(), Exceeded> {
+    pub(crate) fn log(
+        &self,
+        level: Level,
+        line: Option<u32>,
+        text: String,
+    ) -> Result<(), Exceeded> {
         let mut inner = lock(&self.inner);
-        // Each line costs something even when it is empty.
-        let bytes = inner.log_bytes + text.len() + 1;
+        // What a line takes besides its text, so that empty ones are not free.
+        const LINE: usize = 32;
+        let bytes = inner.log_bytes + text.len() + LINE;
         if self.limits.max_log_bytes < bytes {
             return Err(Exceeded::Log(self.limits.max_log_bytes));
         }

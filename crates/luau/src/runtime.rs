@@ -37,7 +37,11 @@ pub struct RuntimeSettings {
 
 impl Default for RuntimeSettings {
     fn default() -> Self {
-        Self { max_idle_vms: 64, max_runs: 20_000, results: ResultSettings::default() }
+        Self {
+            max_idle_vms: 64,
+            max_runs: 20_000,
+            results: ResultSettings::default(),
+        }
     }
 }
 
@@ -73,7 +77,9 @@ impl Runtime {
             turns: Semaphore::new(settings.max_runs.min(Semaphore::MAX_PERMITS)),
             results: Arc::new(Results::new(settings.results)),
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The large results that are kept.
@@ -87,24 +93,31 @@ impl Runtime {
     /// and drops the calls it waits for.
     pub async fn run(&self, run: Run) -> Outcome {
         let begun = Instant::now();
-        let state = Arc::new(State::new(&run, self.inner.results.clone()));
+        let state = Arc::new(State::new(
+            &run,
+            self.inner.results.clone(),
+            begun + run.limits.timeout(),
+        ));
         let mut stats = Stats::default();
-        let result = self.attempt(&run, &state, begun, &mut stats).await;
+        let result = self.attempt(&run, &state, &mut stats).await;
         let (logs, log_bytes) = state.take_logs();
         stats.log_bytes = log_bytes;
         stats.calls = state.calls();
-        stats.duration_ms = begun.elapsed().as_secs_f64() * 1_000.0;
-        Outcome { result, logs, stats }
+        stats.duration_ms = (begun.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+        Outcome {
+            result,
+            logs,
+            stats,
+        }
     }
 
     async fn attempt(
         &self,
         run: &Run,
         state: &Arc<State>,
-        begun: Instant,
         stats: &mut Stats,
     ) -> Result<ScriptResult, ScriptError> {
-        let deadline = begun + run.limits.timeout();
+        let deadline = state.deadline;
         let ready = async {
             let turn = self.inner.turns.acquire().await;
             let turn = turn.map_err(|_| ScriptError::from(Failure::from(Exceeded::Runs)))?;
@@ -119,8 +132,15 @@ impl Runtime {
         };
         let broken = |error: mlua::Error| failure::from_rust(state, &error);
         let mut vm = self.inner.pool.take().map_err(broken)?;
-        let environment = vm.begin(state.clone(), deadline, run.cancel.clone()).map_err(broken)?;
-        let session = Session { run, state, vm: &vm, environment, deadline };
+        let environment = vm
+            .begin(state.clone(), run.cancel.clone())
+            .map_err(broken)?;
+        let session = Session {
+            run,
+            state,
+            vm: &vm,
+            environment,
+        };
         let value = session.run(&code, stats).await;
         drop(session);
         // A run that is dropped before this point takes its VM along.
@@ -129,7 +149,12 @@ impl Runtime {
     }
 
     /// Hands the value over, or keeps it where it is large.
-    fn finish(&self, run: &Run, value: Value, stats: &mut Stats) -> Result<ScriptResult, ScriptError> {
+    fn finish(
+        &self,
+        run: &Run,
+        value: Value,
+        stats: &mut Stats,
+    ) -> Result<ScriptResult, ScriptError> {
         let bytes = json_bytes(&value);
         stats.result_bytes = bytes;
         if bytes <= run.limits.max_inline_bytes {
@@ -139,7 +164,11 @@ impl Runtime {
             let message = format!("the result has {bytes} bytes and cannot be kept; return less");
             ScriptError::new(Phase::Limit, message)
         };
-        let kept = self.inner.results.keep(&run.owner, value, bytes).ok_or_else(too_large)?;
+        let kept = self
+            .inner
+            .results
+            .keep(&run.owner, value, bytes)
+            .ok_or_else(too_large)?;
         Ok(ScriptResult::Kept(kept))
     }
 }
@@ -150,7 +179,6 @@ struct Session<'a> {
     state: &'a Arc<State>,
     vm: &'a Vm,
     environment: Table,
-    deadline: Instant,
 }
 
 impl Session<'_> {
@@ -161,11 +189,19 @@ impl Session<'_> {
         let script = compile::load(lua, code).map_err(|error| self.broken(&error))?;
         let returned = self.call(vec![Luau::Function(script)], stats).await?;
         match &self.run.entry {
-            EntryPoint::Script => self.json(&single(lua, returned).map_err(|error| self.broken(&error))?),
+            EntryPoint::Script => {
+                self.json(&single(lua, returned).map_err(|error| self.broken(&error))?)
+            }
             EntryPoint::Describe { global } => self.describe(&self.global(global)?),
-            EntryPoint::Call { global, function, arguments } => {
+            EntryPoint::Call {
+                global,
+                function,
+                arguments,
+            } => {
                 let table = self.global(global)?;
-                let body: Luau = table.raw_get(function.as_str()).map_err(|error| self.broken(&error))?;
+                let body: Luau = table
+                    .raw_get(function.as_str())
+                    .map_err(|error| self.broken(&error))?;
                 if !body.is_function() {
                     let message = format!("the script defines no function `{global}.{function}`");
                     return Err(ScriptError::new(Phase::Validation, message));
@@ -184,7 +220,13 @@ impl Session<'_> {
     /// Calls the first value with the others.
     async fn call(&self, call: Vec<Luau>, stats: &mut Stats) -> Result<MultiValue, ScriptError> {
         let mut driver = Driver::new(self.vm, self.state, self.run.progress.clone());
-        let ending = driver.run(MultiValue::from_vec(call), self.deadline, &self.run.cancel).await;
+        let ending = driver
+            .run(
+                MultiValue::from_vec(call),
+                self.state.deadline,
+                &self.run.cancel,
+            )
+            .await;
         stats.failed_calls += driver.failed_calls();
         match ending {
             Ending::Returned(values) => Ok(values),
@@ -238,7 +280,7 @@ impl Session<'_> {
 
     fn json(&self, value: &Luau) -> Result<Value, ScriptError> {
         let parts = Parts::of(self.vm.lua()).map_err(|error| self.broken(&error))?;
-        let budget = Budget::of(&self.run.limits);
+        let budget = Budget::of(self.state);
         value::to_json(&parts.kinds, value, budget, "result")
             .map_err(|bad| Failure::from(bad).into())
     }
@@ -260,7 +302,9 @@ fn single(lua: &mlua::Lua, mut values: MultiValue) -> mlua::Result<Luau> {
     if values.len() <= 1 {
         return Ok(values.pop_front().unwrap_or(Luau::Nil));
     }
-    let values = values.into_iter().map(|value| if value.is_nil() { value::NULL } else { value });
+    let values = values
+        .into_iter()
+        .map(|value| if value.is_nil() { value::NULL } else { value });
     Ok(Luau::Table(lua.create_sequence_from(values)?))
 }
 

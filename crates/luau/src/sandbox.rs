@@ -11,9 +11,25 @@ use crate::{failure, prelude::Prelude, sdk};
 
 /// Functions of Luau that scripts see.
 const FUNCTIONS: &[&str] = &[
-    "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget",
-    "rawlen", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "typeof",
-    "xpcall", "_VERSION",
+    "assert",
+    "error",
+    "getmetatable",
+    "ipairs",
+    "next",
+    "pairs",
+    "pcall",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "select",
+    "setmetatable",
+    "tonumber",
+    "tostring",
+    "type",
+    "typeof",
+    "xpcall",
+    "_VERSION",
 ];
 
 /// Libraries of Luau that scripts see, and what of them.
@@ -28,23 +44,89 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     (
         "buffer",
         &[
-            "copy", "create", "fill", "fromstring", "len", "readbits", "readf32", "readf64",
-            "readi16", "readi32", "readi8", "readstring", "readu16", "readu32", "readu8",
-            "tostring", "writebits", "writef32", "writef64", "writei16", "writei32", "writei8",
-            "writestring", "writeu16", "writeu32", "writeu8",
+            "copy",
+            "create",
+            "fill",
+            "fromstring",
+            "len",
+            "readbits",
+            "readf32",
+            "readf64",
+            "readi16",
+            "readi32",
+            "readi8",
+            "readstring",
+            "readu16",
+            "readu32",
+            "readu8",
+            "tostring",
+            "writebits",
+            "writef32",
+            "writef64",
+            "writei16",
+            "writei32",
+            "writei8",
+            "writestring",
+            "writeu16",
+            "writeu32",
+            "writeu8",
         ],
     ),
     (
         "coroutine",
-        &["close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield"],
+        &[
+            "close",
+            "create",
+            "isyieldable",
+            "resume",
+            "running",
+            "status",
+            "wrap",
+            "yield",
+        ],
     ),
     (
         "math",
         &[
-            "abs", "acos", "asin", "atan", "atan2", "ceil", "clamp", "cos", "cosh", "deg", "exp",
-            "floor", "fmod", "frexp", "huge", "isfinite", "isinf", "isnan", "ldexp", "lerp",
-            "log", "log10", "map", "max", "min", "modf", "noise", "pi", "pow", "rad", "random",
-            "randomseed", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+            "abs",
+            "acos",
+            "asin",
+            "atan",
+            "atan2",
+            "ceil",
+            "clamp",
+            "cos",
+            "cosh",
+            "deg",
+            "exp",
+            "floor",
+            "fmod",
+            "frexp",
+            "huge",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "ldexp",
+            "lerp",
+            "log",
+            "log10",
+            "map",
+            "max",
+            "min",
+            "modf",
+            "noise",
+            "pi",
+            "pow",
+            "rad",
+            "random",
+            "randomseed",
+            "round",
+            "sign",
+            "sin",
+            "sinh",
+            "sqrt",
+            "tan",
+            "tanh",
         ],
     ),
     ("os", &["clock", "date", "difftime", "time"]),
@@ -62,15 +144,21 @@ const LIBRARIES: &[(&str, &[&str])] = &[
             "move", "pack", "remove", "sort", "unpack",
         ],
     ),
-    ("utf8", &["char", "charpattern", "codepoint", "codes", "len", "offset"]),
+    (
+        "utf8",
+        &["char", "charpattern", "codepoint", "codes", "len", "offset"],
+    ),
 ];
 
 /// The globals every run starts from.
-pub(crate) fn base(lua: &Lua) -> mlua::Result<Table> {
+pub(crate) fn base(lua: &Lua, prelude: &Prelude) -> mlua::Result<Table> {
     let (all, base) = (lua.globals(), lua.create_table()?);
     for name in FUNCTIONS {
         base.raw_set(*name, all.raw_get::<Luau>(*name)?)?;
     }
+    prelude
+        .globals
+        .for_each(|name: Luau, ours: Luau| base.raw_set(name, ours))?;
     for (library, members) in LIBRARIES {
         let (whole, part) = (all.raw_get::<Table>(*library)?, lua.create_table()?);
         for member in *members {
@@ -79,10 +167,14 @@ pub(crate) fn base(lua: &Lua) -> mlua::Result<Table> {
         base.raw_set(*library, part)?;
     }
     let traceback = lua.create_function(|lua, message: Option<LuaString>| {
-        let mut text = message.map(|message| message.to_string_lossy()).unwrap_or_default();
+        let mut text = message
+            .map(|message| message.to_string_lossy())
+            .unwrap_or_default();
         for step in failure::trace(lua) {
             let separator = if text.is_empty() { "" } else { "\n" };
-            let function = step.function.map_or_else(String::new, |name| format!(" in {name}"));
+            let function = step
+                .function
+                .map_or_else(String::new, |name| format!(" in {name}"));
             text = format!("{text}{separator}line {}{function}", step.line);
         }
         Ok(text)
@@ -105,7 +197,12 @@ pub(crate) fn seal(lua: &Lua, base: &Table, prelude: &Prelude) -> mlua::Result<T
     let meta = lua.create_table_from([("__index", sdk::global(lua)?)])?;
     base.set_metatable(Some(meta))?;
     base.set_safeenv(true);
-    for table in [base, &prelude.sdk, &prelude.function_meta, &prelude.source_meta] {
+    for table in [
+        base,
+        &prelude.sdk,
+        &prelude.function_meta,
+        &prelude.source_meta,
+    ] {
         freeze(table)?;
     }
     let environment = lua.create_table_from([("__index", base)])?;

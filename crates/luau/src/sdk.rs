@@ -16,7 +16,7 @@ use toolscript_catalog::{
 use crate::{
     outcome::Failure,
     prelude::{Raised, answering, asking},
-    run::{Bound, PendingCall, Request, State},
+    run::{Bound, PendingCall, Request, State, Ticket},
     value::{self, Budget},
     vm::Parts,
 };
@@ -28,9 +28,10 @@ const SELF: usize = 1;
 pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     let source = answering(lua, |lua, state, (_, name): (Luau, Luau)| {
         let name = key(&name)?;
-        let entry = state.catalog.entry(&name).map_err(|unknown| {
-            Failure::validation(unknown.to_string())
-        })?;
+        let entry = state
+            .catalog
+            .entry(&name)
+            .map_err(|unknown| Failure::validation(unknown.to_string()))?;
         Ok(source_table(lua, state, entry)?)
     })?;
     host.raw_set("sdk_source", source)?;
@@ -52,7 +53,8 @@ pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
         let bound = bound(state, &this)?;
         let mut call = shape(lua, state, &bound, arguments.into_iter().collect())?;
         if let Some(following) = following {
-            call.params.extend(params(lua, state, Luau::Table(following))?);
+            call.params
+                .extend(params(lua, state, Luau::Table(following))?);
         }
         start(state, call, Paging::Page)
     })?;
@@ -64,32 +66,45 @@ pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
             return Ok(());
         }
         let id = &bound.id;
-        Err(Failure::validation(format!("`{id}` has no pages: call it as `sdk.{id}(...)`"))
-            .with_function(id)
-            .into())
+        Err(
+            Failure::validation(format!("`{id}` has no pages: call it as `sdk.{id}(...)`"))
+                .with_function(id)
+                .into(),
+        )
     })?;
     host.raw_set("check_pages", check_pages)?;
 
-    let no_member = answering(lua, |_, state, (this, member): (Table, Luau)| -> Result<(), Raised> {
-        let bound = bound(state, &this)?;
-        let member = member.to_string()?;
-        let way = usage(bound.function()?, &bound.entry);
-        Err(Failure::validation(format!("`{}` is a function and has no `{member}`", bound.id))
+    let no_member = answering(
+        lua,
+        |_, state, (this, member): (Table, Luau)| -> Result<(), Raised> {
+            let bound = bound(state, &this)?;
+            let member = member.to_string()?;
+            let way = usage(bound.function()?, &bound.entry);
+            Err(Failure::validation(format!(
+                "`{}` is a function and has no `{member}`",
+                bound.id
+            ))
             .with_hint(format!("call it: `{way}`"))
             .into())
-    })?;
+        },
+    )?;
     host.raw_set("no_member", no_member)?;
 
     let function_name = lua.create_function(|lua, this: Table| {
         let state = State::of(lua)?;
-        let bound = this.raw_get(SELF).ok().and_then(|number| state.bound(number));
-        Ok(bound.map_or_else(|| "sdk function".to_owned(), |bound| format!("sdk.{}", bound.id)))
+        let bound = this
+            .raw_get(SELF)
+            .ok()
+            .and_then(|number| state.bound(number));
+        Ok(bound.map_or_else(
+            || "sdk function".to_owned(),
+            |bound| format!("sdk.{}", bound.id),
+        ))
     })?;
     host.raw_set("function_name", function_name)?;
 
-    let source_name = lua.create_function(|_, this: Table| {
-        Ok(format!("sdk.{}", this.raw_get::<String>(SELF)?))
-    })?;
+    let source_name =
+        lua.create_function(|_, this: Table| Ok(format!("sdk.{}", this.raw_get::<String>(SELF)?)))?;
     host.raw_set("source_name", source_name)
 }
 
@@ -97,7 +112,9 @@ pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
 pub(crate) fn global(lua: &Lua) -> mlua::Result<LuauFunction> {
     lua.create_function(|lua, (_, name): (Luau, LuaString)| {
         let name = name.to_string_lossy();
-        let Ok(state) = State::of(lua) else { return Ok(None) };
+        let Ok(state) = State::of(lua) else {
+            return Ok(None);
+        };
         let Ok(entry) = state.catalog.entry(&name) else {
             state.note_missing(&name);
             return Ok(None);
@@ -129,12 +146,7 @@ fn source_table(lua: &Lua, state: &State, entry: &Arc<Entry>) -> mlua::Result<Ta
     Ok(table)
 }
 
-fn function_table(
-    lua: &Lua,
-    state: &State,
-    source: &Table,
-    name: &str,
-) -> Result<Table, Raised> {
+fn function_table(lua: &Lua, state: &State, source: &Table, name: &str) -> Result<Table, Raised> {
     let source_name: String = source.raw_get(SELF)?;
     let found = state.catalog.function(&source_name, name);
     let (entry, function) = found.map_err(|unknown| Failure::validation(unknown.to_string()))?;
@@ -143,8 +155,14 @@ fn function_table(
         let message = format!("`{name}` describes a library: write `{signature}`");
         return Err(Failure::validation(message).into());
     }
-    let id = FunctionId { source: entry.name.clone(), name: function.name.clone() };
-    let number = state.bind(Bound { entry: entry.clone(), id });
+    let id = FunctionId {
+        source: entry.name.clone(),
+        name: function.name.clone(),
+    };
+    let number = state.bind(Bound {
+        entry: entry.clone(),
+        id,
+    });
     let table = lua.create_table()?;
     table.raw_seti(SELF, number)?;
     table.set_metatable(Some(Parts::of(lua)?.function_meta.clone()))?;
@@ -170,14 +188,18 @@ enum Paging {
     Page,
 }
 
-fn start(state: &Arc<State>, call: Call, paging: Paging) -> Result<(), Raised> {
+fn start(state: &Arc<State>, call: Call, paging: Paging) -> Result<Ticket, Raised> {
     let number = state.count_call()?;
     let caller = state.caller.clone();
     let function = call.function.clone();
     let future = Box::pin(async move { caller.call(call).await });
     let paged = paging == Paging::Page;
-    state.ask(Request::Call(PendingCall { function, number, future, paged }));
-    Ok(())
+    Ok(state.ask(Request::Call(PendingCall {
+        function,
+        number,
+        future,
+        paged,
+    })))
 }
 
 /// Makes a call out of what a script wrote between the brackets.
@@ -224,28 +246,40 @@ fn shape(
             settle_empty(value, &field.ty, types);
         }
     }
-    let body = body.map(|body| read_body(lua, state, function, types, &body)).transpose()?;
-    Ok(Call { function: id.clone(), params, body })
+    let body = body
+        .map(|body| read_body(lua, state, function, types, &body))
+        .transpose()?;
+    Ok(Call {
+        function: id.clone(),
+        params,
+        body,
+    })
 }
 
 /// `sdk.pets:list()` hands the source itself over as the first argument.
 fn refuse_colon(state: &State, bound: &Bound, arguments: &[Luau]) -> Result<(), Failure> {
-    let Some(Luau::Table(first)) = arguments.first() else { return Ok(()) };
+    let Some(Luau::Table(first)) = arguments.first() else {
+        return Ok(());
+    };
     let source = state.source(bound.entry.name.as_str());
     if source.is_some_and(|source| source == *first) {
         let way = usage(bound.function()?, &bound.entry);
-        return Err(Failure::validation(format!("write a dot, not a colon: `{way}`"))
-            .with_function(&bound.id));
+        return Err(
+            Failure::validation(format!("write a dot, not a colon: `{way}`"))
+                .with_function(&bound.id),
+        );
     }
     Ok(())
 }
 
 fn params(lua: &Lua, state: &State, table: Luau) -> Result<Map<String, Value>, Raised> {
     let kinds = &Parts::of(lua)?.kinds;
-    match value::to_json(kinds, &table, Budget::of(&state.limits), "params")? {
+    match value::to_json(kinds, &table, Budget::of(state), "params")? {
         Value::Object(params) => Ok(params),
         Value::Array(items) if items.is_empty() => Ok(Map::new()),
-        _ => Err(Failure::validation("parameters go by name: `{ name = value }`, not in a list").into()),
+        _ => Err(
+            Failure::validation("parameters go by name: `{ name = value }`, not in a list").into(),
+        ),
     }
 }
 
@@ -257,7 +291,7 @@ fn read_body(
     body: &Luau,
 ) -> Result<Value, Raised> {
     let kinds = &Parts::of(lua)?.kinds;
-    let mut read = value::to_json(kinds, body, Budget::of(&state.limits), "body")?;
+    let mut read = value::to_json(kinds, body, Budget::of(state), "body")?;
     if let Some(body) = &function.body {
         settle_empty(&mut read, &body.ty, types);
     }
@@ -299,9 +333,15 @@ fn is_empty(value: &Value) -> bool {
 fn usage(function: &Function, entry: &Entry) -> String {
     const MOST: usize = 6;
     let required = function.params.fields.iter().filter(|field| field.required);
-    let names: Vec<String> =
-        required.take(MOST).map(|field| format!("{} = ...", field.name)).collect();
-    let params = if names.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", names.join(", ")) };
+    let names: Vec<String> = required
+        .take(MOST)
+        .map(|field| format!("{} = ...", field.name))
+        .collect();
+    let params = if names.is_empty() {
+        "{}".to_owned()
+    } else {
+        format!("{{ {} }}", names.join(", "))
+    };
     let arguments = match function.convention() {
         Convention::Nothing => String::new(),
         Convention::Params => params,

@@ -20,11 +20,18 @@ pub(crate) fn shape(value: &Value) -> String {
 
 /// How a value starts, as JSON.
 pub(crate) fn preview(value: &Value) -> String {
-    let mut start = Start { text: Vec::new(), left: PREVIEW_BYTES };
+    let mut start = Start {
+        text: Vec::new(),
+        left: PREVIEW_BYTES,
+    };
     let whole = serde_json::to_writer(&mut start, value).is_ok();
     let text = String::from_utf8_lossy(&start.text);
     let text = text.trim_end_matches('\u{fffd}');
-    if whole { text.to_owned() } else { format!("{text}…") }
+    if whole {
+        text.to_owned()
+    } else {
+        format!("{text}…")
+    }
 }
 
 /// Takes the first bytes and refuses the rest, so that a preview never costs the whole value.

@@ -6,6 +6,9 @@ use mlua::{Lua, LuaString, Table};
 
 use crate::{prelude::answering, vm::Parts};
 
+/// What makes a text a pattern.
+const SPECIAL: &[u8] = b"^$*+?.([%-";
+
 pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     type Find = (LuaString, LuaString, Option<f64>);
     let find = answering(lua, |_, _, (text, wanted, from): Find| {
@@ -15,6 +18,11 @@ pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
         Ok((first, last))
     })?;
     host.raw_set("find", find)?;
+
+    let is_plain = lua.create_function(|_, pattern: LuaString| {
+        Ok(!pattern.as_bytes().iter().any(|byte| SPECIAL.contains(byte)))
+    })?;
+    host.raw_set("is_plain", is_plain)?;
 
     let split = answering(lua, |lua, _, (text, separator): (LuaString, LuaString)| {
         let (text, separator) = (text.as_bytes(), separator.as_bytes());
@@ -47,7 +55,11 @@ fn find(text: &[u8], wanted: &[u8], from: Option<f64>) -> Option<(usize, usize)>
 )]
 fn skipped(length: usize, index: f64) -> usize {
     let index = index.trunc();
-    let from_start = if index < 0.0 { length as f64 + index } else { index - 1.0 };
+    let from_start = if index < 0.0 {
+        length as f64 + index
+    } else {
+        index - 1.0
+    };
     from_start.max(0.0) as usize
 }
 

@@ -11,18 +11,19 @@
 //! An empty table that nobody marked is an object. What has no form in JSON is an error that
 //! names the place; nothing is dropped or bent without a word.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use mlua::{
-    AnyUserData, Either, Lua, LuaString, MetaMethod, Table, UserData,
-    UserDataFields, UserDataMethods, Value as Luau,
+    AnyUserData, Either, Lua, LuaString, MetaMethod, Table, UserData, UserDataFields,
+    UserDataMethods, Value as Luau,
 };
 use serde_json::{Map, Number, Value};
 use toolscript_catalog::binary;
 
 use crate::{
-    limits::{Exceeded, Limits},
+    limits::Exceeded,
     outcome::{Failure, Phase},
+    run::State,
 };
 
 /// The largest whole number that every smaller one can be told apart from.
@@ -63,7 +64,13 @@ impl Kinds {
         integers.set_metatable(Some(weak))?;
         let (array_address, object_address) =
             (array.to_pointer().addr(), object.to_pointer().addr());
-        Ok(Self { array, object, integers, array_address, object_address })
+        Ok(Self {
+            array,
+            object,
+            integers,
+            array_address,
+            object_address,
+        })
     }
 
     /// Says that a table is a list.
@@ -82,7 +89,9 @@ impl Kinds {
     }
 
     fn mark(&self, table: &Table) -> Mark {
-        let Some(metatable) = table.metatable() else { return Mark::None };
+        let Some(metatable) = table.metatable() else {
+            return Mark::None;
+        };
         let address = metatable.to_pointer().addr();
         if address == self.array_address {
             Mark::Array
@@ -95,7 +104,10 @@ impl Kinds {
 
     fn integer(&self, lua: &Lua, integer: i128) -> mlua::Result<AnyUserData> {
         let digits = integer.to_string();
-        if let Some(known) = self.integers.raw_get::<Option<AnyUserData>>(digits.as_str())? {
+        if let Some(known) = self
+            .integers
+            .raw_get::<Option<AnyUserData>>(digits.as_str())?
+        {
             return Ok(known);
         }
         let made = lua.create_userdata(LargeInteger(integer))?;
@@ -190,11 +202,15 @@ enum Problem {
     NoForm(&'static str),
     #[error("contains itself; a cycle has no form in JSON")]
     Cycle,
-    #[error("has both the index {index} and the key `{key}`; a table is a list or an object, not both")]
+    #[error(
+        "has both the index {index} and the key `{key}`; a table is a list or an object, not both"
+    )]
     Mixed { index: i64, key: String },
     #[error("has the index {found} but not {missing}; fill the gaps of a list with `json.null`")]
     Sparse { missing: i64, found: i64 },
-    #[error("has a key that is {0}; keys are strings: use `tostring`, or `json.object` for whole numbers")]
+    #[error(
+        "has a key that is {0}; keys are strings: use `tostring`, or `json.object` for whole numbers"
+    )]
     Key(String),
     #[error("is {0}, which JSON does not have")]
     NotFinite(f64),
@@ -204,10 +220,12 @@ enum Problem {
     Depth(usize),
     #[error("makes more than {0} values; use less of them, or raise `limits.max_result_nodes`")]
     Nodes(usize),
-    #[error("makes more than {0} bytes of JSON; use less of them, or raise `limits.max_result_bytes`")]
+    #[error(
+        "makes more than {0} bytes of JSON; use less of them, or raise `limits.max_result_bytes`"
+    )]
     Bytes(usize),
     #[error("does not fit: {0}")]
-    Memory(Exceeded),
+    Limit(Exceeded),
     #[error("cannot be read: {0}")]
     Lua(String),
 }
@@ -221,7 +239,11 @@ enum Step {
 
 impl BadValue {
     fn new(problem: Problem) -> Self {
-        Self { problem, way: Vec::new(), root: "value" }
+        Self {
+            problem,
+            way: Vec::new(),
+            root: "value",
+        }
     }
 
     fn under(self, root: &'static str) -> Self {
@@ -262,10 +284,13 @@ impl From<BadValue> for Failure {
             Problem::Depth(_) => "max_depth",
             Problem::Nodes(_) => "max_result_nodes",
             Problem::Bytes(_) => "max_result_bytes",
-            Problem::Memory(exceeded) => return exceeded.into(),
+            Problem::Limit(exceeded) => return exceeded.into(),
             _ => return Failure::validation(bad.to_string()),
         };
-        Failure { limit: Some(limit), ..Failure::new(Phase::Limit, bad.to_string()) }
+        Failure {
+            limit: Some(limit),
+            ..Failure::new(Phase::Limit, bad.to_string())
+        }
     }
 }
 
@@ -277,15 +302,24 @@ pub(crate) struct Budget {
     allowed_nodes: usize,
     allowed_bytes: usize,
     depth: usize,
+    time: Time,
 }
 
 impl Budget {
-    pub(crate) fn of(limits: &Limits) -> Self {
-        Self::new(limits.max_result_nodes, limits.max_result_bytes, limits.max_depth)
+    pub(crate) fn of(state: &State) -> Self {
+        let limits = &state.limits;
+        Self::new(state, limits.max_result_nodes, limits.max_result_bytes)
     }
 
-    pub(crate) fn new(nodes: usize, bytes: usize, depth: usize) -> Self {
-        Self { nodes, bytes, allowed_nodes: nodes, allowed_bytes: bytes, depth }
+    pub(crate) fn new(state: &State, nodes: usize, bytes: usize) -> Self {
+        Self {
+            nodes,
+            bytes,
+            allowed_nodes: nodes,
+            allowed_bytes: bytes,
+            depth: state.limits.max_depth,
+            time: Time::of(state),
+        }
     }
 
     fn node(&mut self) -> Result<(), BadValue> {
@@ -293,6 +327,7 @@ impl Budget {
             .nodes
             .checked_sub(1)
             .ok_or_else(|| BadValue::new(Problem::Nodes(self.allowed_nodes)))?;
+        self.time.spend()?;
         self.bytes(2)
     }
 
@@ -305,6 +340,37 @@ impl Budget {
     }
 }
 
+/// The time of the run: a conversion asks no interrupt, so it looks at the clock now and then.
+#[derive(Debug, Clone)]
+struct Time {
+    deadline: Instant,
+    timeout_ms: u64,
+    spent: u32,
+}
+
+impl Time {
+    /// How many values are converted between two looks at the clock.
+    const LOOK: u32 = 4096;
+
+    fn of(state: &State) -> Self {
+        Self {
+            deadline: state.deadline,
+            timeout_ms: state.limits.timeout_ms,
+            spent: 0,
+        }
+    }
+
+    fn spend(&mut self) -> Result<(), BadValue> {
+        self.spent += 1;
+        if self.spent % Self::LOOK == 0 && self.deadline <= Instant::now() {
+            return Err(BadValue::new(Problem::Limit(Exceeded::Timeout(
+                self.timeout_ms,
+            ))));
+        }
+        Ok(())
+    }
+}
+
 /// The JSON of a Luau value. `root` is what an error calls the value.
 pub(crate) fn to_json(
     kinds: &Kinds,
@@ -312,7 +378,11 @@ pub(crate) fn to_json(
     budget: Budget,
     root: &'static str,
 ) -> Result<Value, BadValue> {
-    let mut reader = Reader { kinds, budget, above: Vec::new() };
+    let mut reader = Reader {
+        kinds,
+        budget,
+        above: Vec::new(),
+    };
     reader.value(value).map_err(|bad| bad.under(root))
 }
 
@@ -448,9 +518,14 @@ impl Content {
 
     fn item(&mut self, reader: &mut Reader<'_>, index: i64, value: &Luau) -> Result<(), BadValue> {
         if let Some((key, _)) = self.fields.first() {
-            return Err(BadValue::new(Problem::Mixed { index, key: key.clone() }));
+            return Err(BadValue::new(Problem::Mixed {
+                index,
+                key: key.clone(),
+            }));
         }
-        let value = reader.value(value).map_err(|bad| bad.inside(Step::Index(index)))?;
+        let value = reader
+            .value(value)
+            .map_err(|bad| bad.inside(Step::Index(index)))?;
         if index == position(self.items.len()) {
             self.items.push(value);
         } else {
@@ -460,14 +535,21 @@ impl Content {
     }
 
     fn some_index(&self) -> Option<i64> {
-        if self.items.is_empty() { self.early.keys().next().copied() } else { Some(1) }
+        if self.items.is_empty() {
+            self.early.keys().next().copied()
+        } else {
+            Some(1)
+        }
     }
 
     fn finish(mut self, mark: Mark) -> Result<Value, BadValue> {
         for (index, value) in std::mem::take(&mut self.early) {
             let missing = position(self.items.len());
             if index != missing {
-                return Err(BadValue::new(Problem::Sparse { missing, found: index }));
+                return Err(BadValue::new(Problem::Sparse {
+                    missing,
+                    found: index,
+                }));
             }
             self.items.push(value);
         }
@@ -490,10 +572,17 @@ pub(crate) fn to_luau(
     lua: &Lua,
     kinds: &Kinds,
     value: &Value,
-    limits: &Limits,
+    state: &State,
 ) -> Result<Luau, BadValue> {
-    let room = Room::open(lua, limits)?;
-    let mut writer = Writer { lua, kinds, room, depth: 0, limits };
+    let room = Room::open(lua, state)?;
+    let mut writer = Writer {
+        lua,
+        kinds,
+        room,
+        depth: 0,
+        state,
+        time: Time::of(state),
+    };
     writer.value(value)
 }
 
@@ -503,20 +592,28 @@ struct Room<'a> {
     lua: &'a Lua,
     limit: usize,
     left: usize,
+    memory_mb: u64,
 }
 
 impl<'a> Room<'a> {
-    fn open(lua: &'a Lua, limits: &Limits) -> Result<Self, BadValue> {
+    fn open(lua: &'a Lua, state: &State) -> Result<Self, BadValue> {
         let limit = lua.set_memory_limit(0)?;
-        let left = match limit {
-            0 => limits.memory_bytes(),
-            limit => limit.saturating_sub(lua.used_memory()),
-        };
-        Ok(Self { lua, limit, left })
+        let left = limit.saturating_sub(lua.used_memory());
+        Ok(Self {
+            lua,
+            limit,
+            left,
+            memory_mb: state.limits.memory_mb,
+        })
     }
 
-    fn take(&mut self, bytes: usize, limits: &Limits) -> Result<(), BadValue> {
-        let full = || BadValue::new(Problem::Memory(Exceeded::Memory(limits.memory_mb)));
+    fn take(&mut self, bytes: usize) -> Result<(), BadValue> {
+        if self.left < bytes {
+            // Part of what is used may be garbage.
+            self.lua.gc_collect()?;
+            self.left = self.limit.saturating_sub(self.lua.used_memory());
+        }
+        let full = || BadValue::new(Problem::Limit(Exceeded::Memory(self.memory_mb)));
         self.left = self.left.checked_sub(bytes).ok_or_else(full)?;
         Ok(())
     }
@@ -537,7 +634,8 @@ struct Writer<'a> {
     kinds: &'a Kinds,
     room: Room<'a>,
     depth: usize,
-    limits: &'a Limits,
+    state: &'a State,
+    time: Time,
 }
 
 impl<'a> Writer<'a> {
@@ -556,12 +654,13 @@ impl<'a> Writer<'a> {
     }
 
     fn pushed(&mut self, value: &'a Value) -> Result<Pushed<'a>, BadValue> {
+        self.time.spend()?;
         let value = match value {
             Value::Null => Luau::Nil,
             Value::Bool(flag) => Luau::Boolean(*flag),
             Value::Number(number) => return self.number(number),
             Value::String(text) => {
-                self.room.take(Self::TEXT + text.len(), self.limits)?;
+                self.room.take(Self::TEXT + text.len())?;
                 return Ok(Either::Left(text));
             }
             Value::Array(items) => Luau::Table(self.array(items)?),
@@ -571,13 +670,18 @@ impl<'a> Writer<'a> {
     }
 
     fn number(&mut self, number: &Number) -> Result<Pushed<'a>, BadValue> {
-        let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+        let integer = number
+            .as_i64()
+            .map(i128::from)
+            .or(number.as_u64().map(i128::from));
         if let Some(integer) = integer.filter(|integer| EXACT < integer.abs()) {
-            self.room.take(2 * (Self::FIELD + Self::TEXT), self.limits)?;
+            self.room.take(2 * (Self::FIELD + Self::TEXT))?;
             let value = self.kinds.integer(self.lua, integer)?;
             return Ok(Either::Right(Either::Right(Luau::UserData(value))));
         }
-        Ok(Either::Right(Either::Left(number.as_f64().unwrap_or_default())))
+        Ok(Either::Right(Either::Left(
+            number.as_f64().unwrap_or_default(),
+        )))
     }
 
     fn array(&mut self, items: &'a [Value]) -> Result<Table, BadValue> {
@@ -589,9 +693,15 @@ impl<'a> Writer<'a> {
                 return Some(Either::Right(Either::Right(NULL)));
             }
             let pushed = self.pushed(item);
-            keep(pushed.map_err(|found| found.inside(Step::Index(position(at)))), &mut bad)
+            keep(
+                pushed.map_err(|found| found.inside(Step::Index(position(at)))),
+                &mut bad,
+            )
         });
-        let table = lua.create_sequence_from(Expecting { inner: pushed, items: items.len() });
+        let table = lua.create_sequence_from(Expecting {
+            inner: pushed,
+            items: items.len(),
+        });
         bad.map_or(Ok(()), Err)?;
         self.depth -= 1;
         let table = table?;
@@ -601,7 +711,7 @@ impl<'a> Writer<'a> {
 
     fn object(&mut self, fields: &'a Map<String, Value>, value: &Value) -> Result<Luau, BadValue> {
         if let Some(bytes) = binary::decode(value) {
-            self.room.take(Self::TABLE + bytes.len(), self.limits)?;
+            self.room.take(Self::TABLE + bytes.len())?;
             return Ok(Luau::Buffer(self.lua.create_buffer(bytes)?));
         }
         self.enter(Self::TABLE + Self::FIELD * fields.len().next_power_of_two())?;
@@ -609,23 +719,26 @@ impl<'a> Writer<'a> {
         let mut bad = None;
         let present = fields.iter().filter(|(_, field)| !field.is_null());
         let pushed = present.map_while(|(key, field)| {
-            let room = self.room.take(Self::TEXT + key.len(), self.limits);
+            let room = self.room.take(Self::TEXT + key.len());
             let pushed = room.and_then(|()| self.pushed(field));
             let pushed = pushed.map_err(|found| found.inside(Step::Key(key.clone())));
             Some((key.as_str(), keep(pushed, &mut bad)?))
         });
-        let table = lua.create_table_from(Expecting { inner: pushed, items: fields.len() });
+        let table = lua.create_table_from(Expecting {
+            inner: pushed,
+            items: fields.len(),
+        });
         bad.map_or(Ok(()), Err)?;
         self.depth -= 1;
         Ok(Luau::Table(table?))
     }
 
     fn enter(&mut self, bytes: usize) -> Result<(), BadValue> {
-        if self.depth == self.limits.max_depth {
-            return Err(BadValue::new(Problem::Depth(self.limits.max_depth)));
+        if self.depth == self.state.limits.max_depth {
+            return Err(BadValue::new(Problem::Depth(self.state.limits.max_depth)));
         }
         self.depth += 1;
-        self.room.take(bytes, self.limits)
+        self.room.take(bytes)
     }
 }
 

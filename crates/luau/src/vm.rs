@@ -21,19 +21,13 @@
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Arc, Once},
-    time::Instant,
 };
 
 use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    failure, library,
-    limits::Limits,
-    prelude::Prelude,
-    run::State,
-    sandbox, sdk,
-    value::Kinds,
+    failure, library, limits::Limits, prelude::Prelude, run::State, sandbox, sdk, value::Kinds,
     watch::Watch,
 };
 
@@ -90,7 +84,9 @@ impl Parts {
 
     /// Whether a table is an error value of ours.
     pub(crate) fn is_error(&self, table: &Table) -> bool {
-        table.metatable().is_some_and(|meta| meta.to_pointer().addr() == self.error_address)
+        table
+            .metatable()
+            .is_some_and(|meta| meta.to_pointer().addr() == self.error_address)
     }
 }
 
@@ -116,7 +112,7 @@ impl Vm {
         sdk::install(&lua, &host)?;
         let prelude = Prelude::load(&lua, &host)?;
         lua.set_app_data(Arc::new(Parts::new(&lua, &prelude)?));
-        let base = sandbox::base(&lua)?;
+        let base = sandbox::base(&lua, &prelude)?;
         base.raw_set("sdk", &prelude.sdk)?;
         library::install(&lua, &prelude, &base)?;
         let base_meta = sandbox::seal(&lua, &base, &prelude)?;
@@ -126,7 +122,17 @@ impl Vm {
         lua.gc_collect()?;
         let clean = lua.used_memory();
         let random = RandomState::new();
-        Ok(Self { lua, watch, base, base_meta, enter, seed, random, runs: 0, clean })
+        Ok(Self {
+            lua,
+            watch,
+            base,
+            base_meta,
+            enter,
+            seed,
+            random,
+            runs: 0,
+            clean,
+        })
     }
 
     pub(crate) fn lua(&self) -> &Lua {
@@ -146,7 +152,6 @@ impl Vm {
     pub(crate) fn begin(
         &mut self,
         state: Arc<State>,
-        deadline: Instant,
         cancel: CancellationToken,
     ) -> mlua::Result<Table> {
         self.runs += 1;
@@ -158,9 +163,9 @@ impl Vm {
         environment.set_safeenv(true);
         self.lua.set_globals(environment.clone())?;
         let memory = limit(self.lua.used_memory(), &state.limits);
+        self.watch.begin(&self.lua, state.deadline, cancel, memory);
         self.lua.set_app_data(state);
         self.lua.set_memory_limit(memory)?;
-        self.watch.begin(deadline, cancel);
         Ok(environment)
     }
 

@@ -62,6 +62,40 @@ pub(crate) struct Watch {
     /// Whether the running step holds a thread that the runtime had to replace.
     holds_thread: AtomicBool,
     terms: Mutex<Option<Terms>>,
+    memory: Memory,
+}
+
+/// When to free memory before the script runs out of it.
+///
+/// Luau frees step by step and never at once, so a script that makes garbage quickly would hit
+/// its limit while little of what it holds is in use.
+#[derive(Debug, Default)]
+struct Memory {
+    /// The limit of the run.
+    limit: AtomicUsize,
+    /// Above this much everything that is not in use is freed.
+    collect_above: AtomicUsize,
+}
+
+impl Memory {
+    fn begin(&self, limit: usize, used: usize) {
+        self.limit.store(limit, Relaxed);
+        self.aim(used);
+    }
+
+    /// Leaves half of the free memory to the next collection.
+    fn aim(&self, used: usize) {
+        let limit = self.limit.load(Relaxed);
+        self.collect_above
+            .store(used + limit.saturating_sub(used) / 2, Relaxed);
+    }
+
+    #[cold]
+    fn collect(&self, lua: &Lua) -> mlua::Result<()> {
+        lua.gc_collect()?;
+        self.aim(lua.used_memory());
+        Ok(())
+    }
 }
 
 /// Until when a script may run.
@@ -80,11 +114,19 @@ impl Watch {
             asked: AtomicU64::new(0),
             holds_thread: AtomicBool::new(false),
             terms: Mutex::new(None),
+            memory: Memory::default(),
         }
     }
 
     /// Starts to watch a run.
-    pub(crate) fn begin(&self, deadline: Instant, cancel: CancellationToken) {
+    pub(crate) fn begin(
+        &self,
+        lua: &Lua,
+        deadline: Instant,
+        cancel: CancellationToken,
+        memory: usize,
+    ) {
+        self.memory.begin(memory, lua.used_memory());
         *lock(&self.terms) = Some(Terms { deadline, cancel });
     }
 
@@ -117,7 +159,9 @@ impl Watch {
 
     /// Aborts the script when its time is up or its caller is gone.
     pub(crate) fn check(&self) {
-        let Some(terms) = lock(&self.terms).clone() else { return };
+        let Some(terms) = lock(&self.terms).clone() else {
+            return;
+        };
         if terms.cancel.is_cancelled() {
             self.abort(Abort::Cancelled);
         } else if terms.deadline <= Instant::now() {
@@ -143,6 +187,9 @@ impl Watch {
 
     /// What the VM does at its next loop turn or call.
     pub(crate) fn interrupt(&self, lua: &Lua) -> mlua::Result<VmState> {
+        if self.memory.collect_above.load(Relaxed) < lua.used_memory() {
+            self.memory.collect(lua)?;
+        }
         let now = TICKS.load(Relaxed);
         if now == self.seen.load(Relaxed) {
             return Ok(VmState::Continue);
@@ -165,7 +212,11 @@ impl Watch {
         }
         // It was asked to pause and is still here: it computes where Luau cannot yield.
         self.leave_thread();
-        if self.aborted().is_some() { self.raise(lua) } else { Ok(VmState::Continue) }
+        if self.aborted().is_some() {
+            self.raise(lua)
+        } else {
+            Ok(VmState::Continue)
+        }
     }
 
     /// Raises, and takes away the memory too: a script that catches the error at every level of
@@ -211,7 +262,9 @@ impl Drop for Step<'_> {
 
 /// Starts the thread that counts. Without it every interrupt looks at the time itself.
 fn start_clock() -> Option<Thread> {
-    let clock = thread::Builder::new().name("script-clock".to_owned()).spawn(count);
+    let clock = thread::Builder::new()
+        .name("script-clock".to_owned())
+        .spawn(count);
     match clock {
         Ok(clock) => Some(clock.thread().clone()),
         Err(error) => {
@@ -226,7 +279,11 @@ fn count() {
     loop {
         thread::sleep(TICK);
         TICKS.fetch_add(1, Relaxed);
-        idle = if COMPUTING.load(Relaxed) == 0 { idle + 1 } else { 0 };
+        idle = if COMPUTING.load(Relaxed) == 0 {
+            idle + 1
+        } else {
+            0
+        };
         if idle < TICKS_UNTIL_REST {
             continue;
         }

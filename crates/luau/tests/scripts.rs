@@ -40,17 +40,27 @@ impl Case {
         let text = fs::read_to_string(&path).unwrap();
         let said = |key: &str| -> Vec<String> {
             let prefix = format!("--! {key}: ");
-            text.lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
+            text.lines()
+                .filter_map(|line| line.strip_prefix(&prefix))
+                .map(str::to_owned)
+                .collect()
         };
         let mut limits = serde_json::to_value(limits).unwrap();
         for line in said("limits") {
-            let Value::Object(own) = serde_json::from_str(&line).unwrap() else { panic!("{line}") };
+            let Value::Object(own) = serde_json::from_str(&line).unwrap() else {
+                panic!("{line}")
+            };
             limits.as_object_mut().unwrap().extend(own);
         }
         Self {
-            expect: said("expect").first().unwrap_or_else(|| panic!("{path:?} expects nothing")).clone(),
+            expect: said("expect")
+                .first()
+                .unwrap_or_else(|| panic!("{path:?} expects nothing"))
+                .clone(),
             messages: said("message"),
-            result: said("result").first().map(|text| serde_json::from_str(text).unwrap()),
+            result: said("result")
+                .first()
+                .map(|text| serde_json::from_str(text).unwrap()),
             limits: serde_json::from_value(limits).unwrap(),
             script: expand(&text),
             path,
@@ -72,12 +82,18 @@ impl Case {
                 assert_eq!(self.expect, error.phase.word(), "{path}: {shown}");
                 let said = format!("{} {:?}", error.message, error.hint);
                 for message in &self.messages {
-                    assert!(said.contains(message.as_str()), "{path} does not say `{message}`: {shown}");
+                    assert!(
+                        said.contains(message.as_str()),
+                        "{path} does not say `{message}`: {shown}"
+                    );
                 }
             }
         }
         assert!(!shown.contains(fake::SECRET), "{path} has seen the secret");
-        assert!(!shown.contains(".rs:") && !shown.contains("mlua"), "{path} shows our insides: {shown}");
+        assert!(
+            !shown.contains(".rs:") && !shown.contains("mlua"),
+            "{path} shows our insides: {shown}"
+        );
     }
 }
 
@@ -85,11 +101,23 @@ impl Case {
 fn expand(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find("$repeat(").into_iter().chain(rest.find("$byte(")).min() {
+    while let Some(at) = rest
+        .find("$repeat(")
+        .into_iter()
+        .chain(rest.find("$byte("))
+        .min()
+    {
         out.push_str(&rest[..at]);
-        let (arguments, after) = rest[at..].split_once('(').unwrap().1.split_once(")$").unwrap();
+        let (arguments, after) = rest[at..]
+            .split_once('(')
+            .unwrap()
+            .1
+            .split_once(")$")
+            .unwrap();
         match arguments.split_once(", ") {
-            Some((count, text)) => out.push_str(&text.replace("\\n", "\n").repeat(count.parse().unwrap())),
+            Some((count, text)) => {
+                out.push_str(&text.replace("\\n", "\n").repeat(count.parse().unwrap()))
+            }
             None => out.push(char::from(arguments.parse::<u8>().unwrap())),
         }
         rest = after;
@@ -98,11 +126,18 @@ fn expand(text: &str) -> String {
 }
 
 fn cases(directory: &str, limits: &Limits) -> Vec<Case> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(directory);
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(directory);
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
-    paths.into_iter().map(|path| Case::read(path, limits)).collect()
+    paths
+        .into_iter()
+        .map(|path| Case::read(path, limits))
+        .collect()
 }
 
 struct Bench {
@@ -113,12 +148,22 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        Self { runtime: Runtime::default(), catalog: fake::catalog(), zoo: Zoo::new() }
+        Self {
+            runtime: Runtime::default(),
+            catalog: fake::catalog(),
+            zoo: Zoo::new(),
+        }
     }
 
     async fn run(&self, script: &str, limits: &Limits) -> Outcome {
         let run = Run::new(script, self.catalog.clone(), self.zoo.clone());
-        self.runtime.run(Run { limits: limits.clone(), owner: "ann".to_owned(), ..run }).await
+        self.runtime
+            .run(Run {
+                limits: limits.clone(),
+                owner: "ann".to_owned(),
+                ..run
+            })
+            .await
     }
 
     /// Whatever happened before, a run must find everything as it should be.
@@ -130,7 +175,15 @@ impl Bench {
             local wrapped = coroutine.wrap(function() coroutine.yield(pets.get_pet({ id = 7 }).id) end)
             return { wrapped(), sdk.pets.ping(), parallel.map({ 1, 2 }, function(x) return x * 2 end) }
         "#;
-        let outcome = self.run(script, &Limits { timeout_ms: 20_000, ..Limits::default() }).await;
+        let outcome = self
+            .run(
+                script,
+                &Limits {
+                    timeout_ms: 20_000,
+                    ..Limits::default()
+                },
+            )
+            .await;
         let expected = ScriptResult::Value(json!([7, "pong", [2, 4]]));
         assert_eq!(outcome.result, Ok(expected), "after {after:?}");
         assert!(outcome.logs.is_empty(), "after {after:?}");
@@ -140,7 +193,10 @@ impl Bench {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn behaviour() {
     let bench = Bench::new();
-    let limits = Limits { timeout_ms: 20_000, ..Limits::default() };
+    let limits = Limits {
+        timeout_ms: 20_000,
+        ..Limits::default()
+    };
     for case in cases("behaviour", &limits) {
         let outcome = bench.run(&case.script, &case.limits).await;
         case.check(&outcome);
@@ -151,7 +207,11 @@ async fn behaviour() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile() {
     let bench = Bench::new();
-    let limits = Limits { timeout_ms: 300, memory_mb: 16, ..Limits::default() };
+    let limits = Limits {
+        timeout_ms: 300,
+        memory_mb: 16,
+        ..Limits::default()
+    };
     let cases = cases("hostile", &limits);
     assert!(60 <= cases.len(), "{} hostile scripts", cases.len());
     for case in cases {
@@ -165,6 +225,10 @@ async fn hostile() {
             case.check(&outcome);
             bench.check_still_whole(&case.path).await;
         }
-        assert!(times.iter().any(|time| *time <= most), "{:?} took {times:?}", case.path);
+        assert!(
+            times.iter().any(|time| *time <= most),
+            "{:?} took {times:?}",
+            case.path
+        );
     }
 }

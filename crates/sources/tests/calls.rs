@@ -1,4 +1,5 @@
 //! From a document to the wire: what a script calls is what arrives at the server.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::{path::Path, sync::Arc};
 

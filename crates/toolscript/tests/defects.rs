@@ -44,12 +44,16 @@ impl Stage {
 
     fn exec(&self, script: &str) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolscript"));
-        command.args(["exec", "--json", "-vv", "-e", script]).args(&self.arguments);
+        command
+            .args(["exec", "--json", "-vv", "-e", script])
+            .args(&self.arguments);
         for spec in &self.specs {
             command.args(["--spec", spec]);
         }
         command.envs(self.variables.iter().copied());
-        command.env("XDG_CACHE_HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
+        command
+            .env("XDG_CACHE_HOME", self.folder.path())
+            .env("XDG_CONFIG_HOME", self.folder.path());
         command.current_dir(self.folder.path());
         let output = command.output().unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();
@@ -127,16 +131,33 @@ async fn a_path_value_stays_one_segment() {
         let ran = stage.exec(&format!("return echo.get({{ id = '{value}' }})"));
         assert_eq!(ran.code, 0, "{}", ran.all);
     }
-    let paths: Vec<String> = server.requests().iter().map(|request| request.path.clone()).collect();
-    assert_eq!(paths, ["/things/a%2Fb%3Fx%3D1%23f/x", "/things/..%2F..%2Fetc/x"]);
-    let queries: Vec<_> = server.requests().iter().map(|request| request.query.clone()).collect();
-    assert!(queries.iter().all(|query| query.is_none() || query.as_deref() == Some("")), "{queries:?}");
+    let paths: Vec<String> = server
+        .requests()
+        .iter()
+        .map(|request| request.path.clone())
+        .collect();
+    assert_eq!(
+        paths,
+        ["/things/a%2Fb%3Fx%3D1%23f/x", "/things/..%2F..%2Fetc/x"]
+    );
+    let queries: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|request| request.query.clone())
+        .collect();
+    assert!(
+        queries
+            .iter()
+            .all(|query| query.is_none() || query.as_deref() == Some("")),
+        "{queries:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arrays_and_path_item_parameters_arrive() {
     let tags = json!([{"name": "tag", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}]);
-    let shared = json!([{"name": "shop", "in": "path", "required": true, "schema": {"type": "string"}}]);
+    let shared =
+        json!([{"name": "shop", "in": "path", "required": true, "schema": {"type": "string"}}]);
     let paths = json!({"/{shop}/things": {"parameters": shared, "get": operation("list", tags)}});
     let (server, stage) = echoing(paths).await;
     let ran = stage.exec("return echo.list({ shop = 'a', tag = { 'x', 'y' } })");
@@ -183,7 +204,9 @@ async fn two_documents_may_use_the_same_names() {
         })
         .to_string()
     };
-    let stage = Stage::new().document("one", &api("/1", "string")).document("two", &api("/2", "integer"));
+    let stage = Stage::new()
+        .document("one", &api("/1", "string"))
+        .document("two", &api("/2", "integer"));
     stage.gives(
         "return { one.make({ value = 'x' }).path, two.make({ value = 5 }).path, (pcall(two.make, { value = 'x' })) }",
         &json!(["/1", "/2", false]),
@@ -198,7 +221,11 @@ async fn the_timeout_covers_the_other_side() {
     let ran = stage.exec("return shop.slow({ delay_ms = 5000 })");
     assert!(ran.all.contains("timeout"), "{}", ran.all);
     assert_ne!(ran.code, 0);
-    assert!(clock.elapsed() < Duration::from_secs(4), "{:?}", clock.elapsed());
+    assert!(
+        clock.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        clock.elapsed()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,7 +33,10 @@ fn arrows_point_down() {
             let Some(ours) = dependency.strip_prefix("toolscript-") else {
                 continue;
             };
-            assert!(allowed.contains(&ours), "`{name}` may not depend on `{ours}`");
+            assert!(
+                allowed.contains(&ours),
+                "`{name}` may not depend on `{ours}`"
+            );
         }
     }
     let present = fs::read_dir(crates()).unwrap().count();
@@ -44,7 +47,10 @@ fn arrows_point_down() {
 fn rooms_do_their_own_work() {
     for (name, forbidden) in FORBIDDEN {
         for dependency in dependencies(name) {
-            assert!(!forbidden.contains(&dependency.as_str()), "`{name}` may not use `{dependency}`");
+            assert!(
+                !forbidden.contains(&dependency.as_str()),
+                "`{name}` may not use `{dependency}`"
+            );
         }
     }
 }
@@ -55,13 +61,22 @@ fn files_are_tidy() {
     for path in rust_files(&crates()) {
         let text = fs::read_to_string(&path).unwrap();
         let shown = path.display();
-        let code_lines = text.split("#[cfg(test)]").next().unwrap_or("").lines().count();
+        let code_lines = text
+            .split("#[cfg(test)]")
+            .next()
+            .unwrap_or("")
+            .lines()
+            .count();
         let file_name = path.file_name().unwrap().to_str().unwrap();
         if !text.starts_with("//!") {
-            complaints.push(format!("{shown}: starts without a `//!` line saying what it is for"));
+            complaints.push(format!(
+                "{shown}: starts without a `//!` line saying what it is for"
+            ));
         }
         if LONGEST_FILE < code_lines {
-            complaints.push(format!("{shown}: {code_lines} lines, longest allowed {LONGEST_FILE}"));
+            complaints.push(format!(
+                "{shown}: {code_lines} lines, longest allowed {LONGEST_FILE}"
+            ));
         }
         if DUMPING_GROUNDS.contains(&file_name) {
             complaints.push(format!("{shown}: name the file after what it holds"));
@@ -83,7 +98,10 @@ fn files_are_tidy() {
 fn functions_are_short() {
     // Clippy counts lines of code; this makes sure nobody raised its limit.
     let settings = fs::read_to_string(crates().join("../clippy.toml")).unwrap();
-    assert!(settings.contains("too-many-lines-threshold = 80"), "clippy.toml: functions end at 80 lines");
+    assert!(
+        settings.contains("too-many-lines-threshold = 80"),
+        "clippy.toml: functions end at 80 lines"
+    );
 }
 
 /// Whether a line returns text where an error type belongs.
@@ -94,11 +112,19 @@ fn is_stringly(line: &str) -> bool {
 fn dependencies(name: &str) -> Vec<String> {
     let manifest = fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
-    manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+    manifest["dependencies"]
+        .as_table()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect()
 }
 
 fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

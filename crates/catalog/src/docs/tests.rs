@@ -24,7 +24,10 @@ fn shop(source: &str) -> Entry {
             "sku": {"type": "string"}, "count": {"type": "integer", "minimum": 1}}}
     }, "$ref": "#/$defs/Order"});
     let root = Node::from(&schemas);
-    let lone = Lone { root: &root, name: "Root" };
+    let lone = Lone {
+        root: &root,
+        name: "Root",
+    };
     let mut reader = Reader::new(&lone);
     let order = reader.read(0, &root, "order");
     let (types, _) = reader.finish();
@@ -36,26 +39,52 @@ fn shop(source: &str) -> Entry {
         effect: Effect::Reads,
         params: Object {
             fields: vec![
-                Field { description: "Its number".into(), ..Field::required("id", Type::integer()) },
-                Field { default: Some(json!(false)), ..Field::optional("with lines", Type::Boolean) },
+                Field {
+                    description: "Its number".into(),
+                    ..Field::required("id", Type::integer())
+                },
+                Field {
+                    default: Some(json!(false)),
+                    ..Field::optional("with lines", Type::Boolean)
+                },
             ],
             extra: Extra::Unspecified,
         },
-        returns: Returns { ty: order.clone(), description: "The order".into() },
-        errors: vec![Outcome { status: "404".into(), description: "No such order".into() }],
-        links: vec![Link { url: "https://example.com/orders".into(), description: "More".into() }],
+        returns: Returns {
+            ty: order.clone(),
+            description: "The order".into(),
+        },
+        errors: vec![Outcome {
+            status: "404".into(),
+            description: "No such order".into(),
+        }],
+        links: vec![Link {
+            url: "https://example.com/orders".into(),
+            description: "More".into(),
+        }],
         ..Function::default()
     };
     let create = Function {
         name: FunctionName::clean("create_order"),
         summary: "Orders something".into(),
-        body: Some(Body { ty: order, required: true, ..Body::default() }),
-        returns: Returns { ty: Type::Null, ..Returns::default() },
+        body: Some(Body {
+            ty: order,
+            required: true,
+            ..Body::default()
+        }),
+        returns: Returns {
+            ty: Type::Null,
+            ..Returns::default()
+        },
         deprecated: true,
         pages: true,
         ..Function::default()
     };
-    let listing = Listing { functions: vec![get, create], types, ..Listing::default() };
+    let listing = Listing {
+        functions: vec![get, create],
+        types,
+        ..Listing::default()
+    };
     Entry::new(SourceName::parse(source).unwrap(), listing)
 }
 
@@ -72,7 +101,10 @@ fn a_page_has_all_there_is_to_know() {
 #[test]
 fn a_page_of_two_functions_has_each_type_once() {
     let shop = shop("shop");
-    let page = pages(&[subject(&shop, "get_order"), subject(&shop, "create_order")], usize::MAX);
+    let page = pages(
+        &[subject(&shop, "get_order"), subject(&shop, "create_order")],
+        usize::MAX,
+    );
     assert_eq!(page.text.matches("export type Order =").count(), 1);
     insta::assert_snapshot!(page.text);
 }
@@ -80,8 +112,15 @@ fn a_page_of_two_functions_has_each_type_once() {
 #[test]
 fn two_sources_with_one_type_name_stay_apart() {
     let (shop, store) = (shop("shop"), shop("store"));
-    let page = pages(&[subject(&shop, "get_order"), subject(&store, "get_order")], usize::MAX);
-    assert!(page.text.contains("export type shop_Order ="), "{}", page.text);
+    let page = pages(
+        &[subject(&shop, "get_order"), subject(&store, "get_order")],
+        usize::MAX,
+    );
+    assert!(
+        page.text.contains("export type shop_Order ="),
+        "{}",
+        page.text
+    );
     assert!(page.text.contains("): store_Order end"), "{}", page.text);
 }
 
@@ -90,13 +129,19 @@ fn what_does_not_fit_is_named() {
     let shop = shop("shop");
     let page = pages(&[subject(&shop, "get_order")], 600);
     assert_eq!(page.omitted, ["shop.Order"]);
-    assert!(page.text.contains("1 more types are left out for length; ask for them by name: shop.Order"));
+    assert!(
+        page.text
+            .contains("1 more types are left out for length; ask for them by name: shop.Order")
+    );
 }
 
 #[test]
 fn the_brief_form_fits_a_line() {
     let shop = shop("shop");
     let brief = |name| render::brief(&shop.name, shop.function(name).unwrap());
-    assert_eq!(brief("get_order"), "shop.get_order({id, [\"with lines\"]?}): Order");
+    assert_eq!(
+        brief("get_order"),
+        "shop.get_order({id, [\"with lines\"]?}): Order"
+    );
     assert_eq!(brief("create_order"), "shop.create_order(body: Order): ()");
 }

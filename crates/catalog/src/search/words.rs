@@ -102,16 +102,6 @@ impl Letters {
     pub(super) fn all_in(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
-
-    /// How many letters both have.
-    pub(super) fn shared(self, other: Self) -> u32 {
-        (self.0 & other.0).count_ones()
-    }
-
-    /// How many different letters there are.
-    pub(super) fn count(self) -> u32 {
-        self.0.count_ones()
-    }
 }
 
 /// Calls `visit` with each lower-case word of an identifier.

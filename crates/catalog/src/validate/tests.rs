@@ -305,7 +305,10 @@ fn a_cursor_of_digits_stays_text() {
         &json!({"type": "object", "properties": {"cursor": {"type": "string"}, "page": {"type": "integer"}}}),
         None,
     );
-    let mut params = json!({"cursor": 17, "page": 2}).as_object().unwrap().clone();
+    let mut params = json!({"cursor": 17, "page": 2})
+        .as_object()
+        .unwrap()
+        .clone();
     fit_text(&function.params, &types, &mut params);
     assert_eq!(Value::Object(params), json!({"cursor": "17", "page": 2}));
 }

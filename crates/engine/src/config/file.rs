@@ -34,10 +34,16 @@ impl File {
         environment: Environment<'_>,
     ) -> Result<Self, ConfigError> {
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            place: place(path, error.span().map_or(1, |span| line_at(text, span.start))),
+            place: place(
+                path,
+                error.span().map_or(1, |span| line_at(text, span.start)),
+            ),
             problem: error.message().trim().to_owned(),
         })?;
-        let mut lines = Lines { path: path.to_owned(), lines: HashMap::new() };
+        let mut lines = Lines {
+            path: path.to_owned(),
+            lines: HashMap::new(),
+        };
         let value = lines.table(text, "", table.get_ref(), environment)?;
         Ok(Self { value, lines })
     }
@@ -72,7 +78,8 @@ impl Lines {
             } else {
                 format!("{prefix}.{}", name.get_ref())
             };
-            self.lines.insert(key.clone(), line_at(text, name.span().start));
+            self.lines
+                .insert(key.clone(), line_at(text, name.span().start));
             let value = self.value(text, &key, value.get_ref(), environment)?;
             object.insert(name.get_ref().to_string(), value);
         }
@@ -100,7 +107,7 @@ impl Lines {
             }
             DeValue::Array(items) => {
                 let mut array = Vec::with_capacity(items.len());
-                for item in items.iter() {
+                for item in items {
                     array.push(self.value(text, key, item.get_ref(), environment)?);
                 }
                 Value::Array(array)
@@ -164,5 +171,10 @@ fn place(path: &Path, line: usize) -> String {
 }
 
 fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()
+        .iter()
+        .take(offset)
+        .filter(|byte| **byte == b'\n')
+        .count()
+        + 1
 }

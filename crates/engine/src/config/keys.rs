@@ -35,7 +35,9 @@ impl<'a> Walk<'a> {
             Value::Array(items) => {
                 let items_of = |schema: &&'a Value| schema.get("items");
                 let schemas: Vec<&Value> = open.iter().filter_map(items_of).collect();
-                items.iter().find_map(|item| self.unknown(path, &schemas, item))
+                items
+                    .iter()
+                    .find_map(|item| self.unknown(path, &schemas, item))
             }
             _ => None,
         }
@@ -47,18 +49,34 @@ impl<'a> Walk<'a> {
         schemas: &[&'a Value],
         object: &Map<String, Value>,
     ) -> Option<UnknownKey> {
-        let properties: Vec<&Map<String, Value>> =
-            schemas.iter().filter_map(|schema| schema.get("properties")?.as_object()).collect();
-        let extra: Vec<&Value> =
-            schemas.iter().filter_map(|schema| schema.get("additionalProperties")).collect();
+        let properties: Vec<&Map<String, Value>> = schemas
+            .iter()
+            .filter_map(|schema| schema.get("properties")?.as_object())
+            .collect();
+        let extra: Vec<&Value> = schemas
+            .iter()
+            .filter_map(|schema| schema.get("additionalProperties"))
+            .collect();
         let closed = extra.iter().any(|extra| **extra == Value::Bool(false));
         for (name, value) in object {
-            let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let mut next: Vec<&Value> = properties.iter().filter_map(|known| known.get(name)).collect();
+            let key = if path.is_empty() {
+                name.clone()
+            } else {
+                format!("{path}.{name}")
+            };
+            let mut next: Vec<&Value> = properties
+                .iter()
+                .filter_map(|known| known.get(name))
+                .collect();
             if next.is_empty() {
                 if closed {
-                    let names = properties.iter().flat_map(|known| known.keys().map(String::as_str));
-                    return Some(UnknownKey { key, known: near(name, names.collect()) });
+                    let names = properties
+                        .iter()
+                        .flat_map(|known| known.keys().map(String::as_str));
+                    return Some(UnknownKey {
+                        key,
+                        known: near(name, names.collect()),
+                    });
                 }
                 next.extend(&extra);
             }
@@ -78,7 +96,12 @@ impl<'a> Walk<'a> {
         }
         open.push(schema);
         for key in ["anyOf", "oneOf", "allOf"] {
-            for variant in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
+            for variant in schema
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 self.unfold(variant, open);
             }
         }

@@ -20,7 +20,10 @@ fn a_file_gives_sources_and_settings() {
     )
     .unwrap();
     assert_eq!(config.folder, Path::new("dir"));
-    assert_eq!(config.sources[0].name.as_ref().unwrap().as_str(), "petstore");
+    assert_eq!(
+        config.sources[0].name.as_ref().unwrap().as_str(),
+        "petstore"
+    );
     assert_eq!(config.sources[0].settings["auth"]["token"], "s3cret");
     assert_eq!(config.sources[0].origin.place(""), "dir/toolscript.toml:1");
     assert_eq!(config.settings.server.surface, Surface::Single);
@@ -29,13 +32,22 @@ fn a_file_gives_sources_and_settings() {
 
 #[test]
 fn unknown_keys_suggest_the_nearest() {
-    says("[apis.p]\nspec = \"x\"\nbasurl = \"y\"", "dir/toolscript.toml:3: unknown key `apis.p.basurl`; did you mean `base_url`?");
-    says("[api.p]\nspec = \"x\"", "dir/toolscript.toml:1: unknown key `api`; did you mean `apis`?");
+    says(
+        "[apis.p]\nspec = \"x\"\nbasurl = \"y\"",
+        "dir/toolscript.toml:3: unknown key `apis.p.basurl`; did you mean `base_url`?",
+    );
+    says(
+        "[api.p]\nspec = \"x\"",
+        "dir/toolscript.toml:1: unknown key `api`; did you mean `apis`?",
+    );
     says(
         "[apis.p]\nspec = \"x\"\nauth = { type = \"bearer\", tokn = \"y\" }",
         "dir/toolscript.toml:3: unknown key `apis.p.auth.tokn`; did you mean `token`?",
     );
-    says("[limits]\ntimeot_ms = 3", "dir/toolscript.toml:2: unknown key `limits.timeot_ms`; did you mean `timeout_ms`?");
+    says(
+        "[limits]\ntimeot_ms = 3",
+        "dir/toolscript.toml:2: unknown key `limits.timeot_ms`; did you mean `timeout_ms`?",
+    );
 }
 
 #[test]
@@ -44,8 +56,17 @@ fn variables() {
         "[apis.p]\nspec = \"${NOWHERE}\"",
         "dir/toolscript.toml:2: `apis.p.spec` wants the environment variable `NOWHERE`, which is not set; set it, or write `${NOWHERE:-default}`",
     );
-    says("[apis.p]\nspec = \"${X\"", "dir/toolscript.toml:2: `apis.p.spec` has `${` without a closing `}`");
-    let spec = |text: &str| parse(&format!("[apis.p]\nspec = \"{text}\"")).unwrap().sources[0].settings["spec"].clone();
+    says(
+        "[apis.p]\nspec = \"${X\"",
+        "dir/toolscript.toml:2: `apis.p.spec` has `${` without a closing `}`",
+    );
+    let spec = |text: &str| {
+        parse(&format!("[apis.p]\nspec = \"{text}\""))
+            .unwrap()
+            .sources[0]
+            .settings["spec"]
+            .clone()
+    };
     assert_eq!(spec("a-${NOWHERE:-b}-${TOKEN}"), "a-b-s3cret");
     assert_eq!(spec("$${TOKEN}"), "${TOKEN}");
 }

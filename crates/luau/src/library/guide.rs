@@ -50,7 +50,8 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
 }
 
 fn guide(state: &State) -> Result<&dyn Guide, Raised> {
-    state.guide.as_deref().ok_or_else(|| {
-        Failure::execution("there is no documentation to search in this run").into()
-    })
+    state
+        .guide
+        .as_deref()
+        .ok_or_else(|| Failure::execution("there is no documentation to search in this run").into())
 }

@@ -59,16 +59,15 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     let json = lua.create_table()?;
     let encode = prelude.plain(lua, |lua, state, value: Luau| {
         let kinds = &Parts::of(lua)?.kinds;
-        let value = value::to_json(kinds, &value, Budget::of(&state.limits), "value")?;
+        let value = value::to_json(kinds, &value, Budget::of(state), "value")?;
         Ok(lua.create_string(value.to_string())?)
     })?;
     json.raw_set("encode", encode)?;
 
     let decode = prelude.plain(lua, |lua, state, text: LuaString| {
-        let value: Value = serde_json::from_slice(&text.as_bytes()).map_err(|error| {
-            Failure::validation(format!("this is not JSON: {error}"))
-        })?;
-        Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, &value, &state.limits)?)
+        let value: Value = serde_json::from_slice(&text.as_bytes())
+            .map_err(|error| Failure::validation(format!("this is not JSON: {error}")))?;
+        Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, &value, state)?)
     })?;
     json.raw_set("parse", &decode)?;
     json.raw_set("decode", decode)?;
@@ -93,7 +92,9 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
 
 /// The table, or a new one; one that has a metatable of the script's own is not ours to mark.
 fn unfrozen(lua: &Lua, table: Option<Table>) -> Result<Table, crate::prelude::Raised> {
-    let Some(table) = table else { return Ok(lua.create_table()?) };
+    let Some(table) = table else {
+        return Ok(lua.create_table()?);
+    };
     if table.is_readonly() {
         return Err(Failure::validation("a frozen table cannot be marked: clone it first").into());
     }

@@ -48,7 +48,9 @@ const LIBRARIES: &[Library] = &[
 
 /// Puts every library into the globals.
 pub(crate) fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
-    LIBRARIES.iter().try_for_each(|library| (library.install)(lua, prelude, base))
+    LIBRARIES
+        .iter()
+        .try_for_each(|library| (library.install)(lua, prelude, base))
 }
 
 /// What the libraries offer, as the listing of the source `luau`.
@@ -86,7 +88,11 @@ pub fn listing() -> Listing {
 
 /// The types of the libraries as Luau declarations, for a checker.
 pub fn definitions() -> String {
-    LIBRARIES.iter().map(|library| library.definitions).collect::<Vec<_>>().join("\n")
+    LIBRARIES
+        .iter()
+        .map(|library| library.definitions)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -102,7 +108,9 @@ mod tests {
             let name = function.original.rsplit('.').next().unwrap();
             let declared = definitions().contains(name.trim_start_matches(':'));
             assert!(declared, "`{}` has no declaration", function.original);
-            assert!(!function.summary.is_empty() && function.signature.starts_with(&function.original));
+            assert!(
+                !function.summary.is_empty() && function.signature.starts_with(&function.original)
+            );
         }
     }
 
@@ -111,7 +119,10 @@ mod tests {
         for library in LIBRARIES {
             for documented in library.functions {
                 let global = documented.path.split(['.', ':']).next().unwrap();
-                assert!(SourceName::parse(global).is_err(), "a source could be named `{global}`");
+                assert!(
+                    SourceName::parse(global).is_err(),
+                    "a source could be named `{global}`"
+                );
             }
         }
     }

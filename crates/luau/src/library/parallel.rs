@@ -39,15 +39,13 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     let call = prelude.waits(lua, |lua, state, (_, list, options): (Luau, Luau, Luau)| {
         let list = table(list, "the first argument")?;
         let options = optional_table(options)?;
-        Plan::of_functions(lua, state, &list, options.as_ref())?.ask(state);
-        Ok(())
+        Ok(Plan::of_functions(lua, state, &list, options.as_ref())?.ask(state))
     })?;
     let map = prelude.waits(lua, |lua, state, mut arguments: MultiValue| {
         let mut next = || arguments.pop_front().unwrap_or(Luau::Nil);
         let list = table(next(), "the first argument")?;
         let (body, options) = (next(), optional_table(next())?);
-        Plan::of_map(lua, state, &list, body, options.as_ref())?.ask(state);
-        Ok(())
+        Ok(Plan::of_map(lua, state, &list, body, options.as_ref())?.ask(state))
     })?;
     let parallel = lua.create_table_from([("map", map)])?;
     let meta = lua.create_table_from([("__call", call)])?;

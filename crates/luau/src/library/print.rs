@@ -44,7 +44,11 @@ fn install(_: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
 /// What `prelude.luau` prints with.
 pub(crate) fn install_host(lua: &Lua, host: &Table) -> mlua::Result<()> {
     let print = answering(lua, |lua, state, (level, text): (LuaString, LuaString)| {
-        let level = if level == "warn" { Level::Warn } else { Level::Info };
+        let level = if level == "warn" {
+            Level::Warn
+        } else {
+            Level::Info
+        };
         state.log(level, failure::script_line(lua), text.to_string_lossy())?;
         Ok(())
     })?;
@@ -52,11 +56,13 @@ pub(crate) fn install_host(lua: &Lua, host: &Table) -> mlua::Result<()> {
 
     let show = lua.create_function(|lua, table: Table| {
         let (state, parts) = (State::of(lua)?, Parts::of(lua)?);
-        let speaks = table.metatable().is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false));
+        let speaks = table
+            .metatable()
+            .is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false));
         if speaks {
             return Ok(None);
         }
-        let budget = Budget::new(10_000, state.limits.max_log_bytes, state.limits.max_depth);
+        let budget = Budget::new(&state, 10_000, state.limits.max_log_bytes);
         let Ok(value) = value::to_json(&parts.kinds, &Luau::Table(table), budget, "value") else {
             return Ok(None);
         };

@@ -11,8 +11,7 @@ use crate::{
     prelude::{Prelude, Raised},
     results::KeptResult,
     run::State,
-    shape,
-    value,
+    shape, value,
     vm::Parts,
 };
 
@@ -91,9 +90,18 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     type Grep = (Table, LuaString, Option<Table>);
     let grep = prelude.plain(lua, |lua, state, (this, text, options): Grep| {
         let kept = kept(state, &this)?;
-        let option = |key| options.as_ref().map(|options| options.raw_get::<Luau>(key)).transpose();
-        let path = option("path")?.and_then(|path| path.as_string().map(LuaString::to_string_lossy));
-        let limit = option("limit")?.and_then(|limit| limit.as_usize()).unwrap_or(FEW).min(MOST);
+        let option = |key| {
+            options
+                .as_ref()
+                .map(|options| options.raw_get::<Luau>(key))
+                .transpose()
+        };
+        let path =
+            option("path")?.and_then(|path| path.as_string().map(LuaString::to_string_lossy));
+        let limit = option("limit")?
+            .and_then(|limit| limit.as_usize())
+            .unwrap_or(FEW)
+            .min(MOST);
         let path = path.unwrap_or_default();
         let found = match at(&kept.value, &path)? {
             Some(part) => grep(part, &path, &text.to_string_lossy(), limit),
@@ -121,21 +129,29 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
 
 fn find(state: &State, handle: &str) -> Result<Arc<KeptResult>, Raised> {
     state.results.get(&state.owner, handle).ok_or_else(|| {
-        Failure::validation(format!("there is no result `{handle}`: it is not yours or too old"))
-            .with_hint("run the script that made it again")
-            .into()
+        Failure::validation(format!(
+            "there is no result `{handle}`: it is not yours or too old"
+        ))
+        .with_hint("run the script that made it again")
+        .into()
     })
 }
 
 fn kept(state: &State, this: &Table) -> Result<Arc<KeptResult>, Raised> {
-    let handle = this.raw_get::<Option<String>>(HANDLE).ok().flatten().ok_or_else(|| {
-        Failure::validation("call it with a colon on what `result(handle)` gave: `r:path(\"a.b\")`")
-    })?;
+    let handle = this
+        .raw_get::<Option<String>>(HANDLE)
+        .ok()
+        .flatten()
+        .ok_or_else(|| {
+            Failure::validation(
+                "call it with a colon on what `result(handle)` gave: `r:path(\"a.b\")`",
+            )
+        })?;
     find(state, &handle)
 }
 
 fn luau(lua: &Lua, state: &State, value: &Value) -> Result<Luau, Raised> {
-    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, &state.limits)?)
+    Ok(value::to_luau(lua, &Parts::of(lua)?.kinds, value, state)?)
 }
 
 /// The part of a value under a path such as `items[3].owner["a key"]`.
@@ -158,7 +174,9 @@ enum Step {
 
 fn steps(path: &str) -> Result<Vec<Step>, Failure> {
     let bad = || {
-        Failure::validation(format!("`{path}` is not a path: write `items[3].owner[\"a key\"]`"))
+        Failure::validation(format!(
+            "`{path}` is not a path: write `items[3].owner[\"a key\"]`"
+        ))
     };
     let mut steps = Vec::new();
     let mut rest = path;
@@ -189,15 +207,21 @@ fn slice(value: &Value, first: f64, last: Option<f64>) -> Result<Value, Failure>
     match value {
         Value::Array(items) => {
             let (start, end) = range(items.len(), first, last);
-            Ok(Value::Array(items.get(start..end).unwrap_or_default().to_vec()))
+            Ok(Value::Array(
+                items.get(start..end).unwrap_or_default().to_vec(),
+            ))
         }
         Value::String(text) => {
             let (start, end) = range(text.chars().count(), first, last);
             let count = end.saturating_sub(start);
-            Ok(Value::String(text.chars().skip(start).take(count).collect()))
+            Ok(Value::String(
+                text.chars().skip(start).take(count).collect(),
+            ))
         }
-        _ => Err(Failure::validation("only lists and texts have slices: give a path to one")
-            .with_hint("look at `shape` of the result")),
+        _ => Err(
+            Failure::validation("only lists and texts have slices: give a path to one")
+                .with_hint("look at `shape` of the result"),
+        ),
     }
 }
 
@@ -208,7 +232,13 @@ fn slice(value: &Value, first: f64, last: Option<f64>) -> Result<Value, Failure>
     reason = "lengths are far below 2^53, and the cast keeps numbers in range"
 )]
 fn range(length: usize, first: f64, last: Option<f64>) -> (usize, usize) {
-    let position = |index: f64| if index < 0.0 { length as f64 + index + 1.0 } else { index };
+    let position = |index: f64| {
+        if index < 0.0 {
+            length as f64 + index + 1.0
+        } else {
+            index
+        }
+    };
     let start = (position(first).trunc().max(1.0) as usize) - 1;
     let end = (position(last.unwrap_or(-1.0)).trunc().max(0.0) as usize).min(length);
     (start, end)
@@ -216,7 +246,11 @@ fn range(length: usize, first: f64, last: Option<f64>) -> (usize, usize) {
 
 /// The places below a value whose key or text contains `wanted`.
 fn grep(value: &Value, path: &str, wanted: &str, limit: usize) -> Value {
-    let mut search = Search { wanted: wanted.to_lowercase(), found: Vec::new(), limit };
+    let mut search = Search {
+        wanted: wanted.to_lowercase(),
+        found: Vec::new(),
+        limit,
+    };
     search.visit(value, path.to_owned());
     Value::Array(search.found)
 }
@@ -264,7 +298,8 @@ impl Search {
             Value::Array(_) | Value::Object(_) => Value::String(shape::shape(value)),
             other => other.clone(),
         };
-        self.found.push(serde_json::json!({ "path": path, "value": shown }));
+        self.found
+            .push(serde_json::json!({ "path": path, "value": shown }));
     }
 
     /// A long text by what stands around the first match.
@@ -285,7 +320,11 @@ fn below(path: &str, key: &str) -> String {
     if !toolscript_catalog::name::is_identifier(key) {
         return format!("{path}[{key:?}]");
     }
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
 }
 
 #[cfg(test)]
@@ -335,7 +374,10 @@ mod tests {
                 {"path": "pets[2][\"rex id\"]", "value": "{ x: number }"},
             ])
         );
-        assert_eq!(grep(&value, "", "12", 10), json!([{"path": "n", "value": 12}]));
+        assert_eq!(
+            grep(&value, "", "12", 10),
+            json!([{"path": "n", "value": 12}])
+        );
         assert_eq!(grep(&value, "", "e", 1).as_array().unwrap().len(), 1);
     }
 }

@@ -24,13 +24,14 @@ pub(super) const LIBRARY: Library = Library {
 fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     let sleep = prelude.waits(lua, |_, state, seconds: f64| {
         let time = Duration::try_from_secs_f64(seconds).map_err(|_| {
-            Failure::validation(format!("cannot sleep for {seconds} seconds: give a number from 0 on"))
+            Failure::validation(format!(
+                "cannot sleep for {seconds} seconds: give a number from 0 on"
+            ))
         })?;
-        state.ask(Request::Wait(Box::pin(async move {
+        Ok(state.ask(Request::Wait(Box::pin(async move {
             tokio::time::sleep(time).await;
             Ok(Value::Null)
-        })));
-        Ok(())
+        }))))
     })?;
     base.raw_set("sleep", sleep)
 }

@@ -13,7 +13,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use toolscript_catalog::{
     Body, Call, CallError, Caller, Catalog, Entry, Field, Function, FunctionName, Listing, Reply,
-    SourceName, Type, validate::{Invalid, Problem},
+    SourceName, Type,
+    validate::{Invalid, Problem},
 };
 
 /// What no script may ever see.
@@ -31,7 +32,10 @@ pub struct Zoo {
 
 impl Zoo {
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { _secret: SECRET, ..Self::default() })
+        Arc::new(Self {
+            _secret: SECRET,
+            ..Self::default()
+        })
     }
 
     /// How many calls were under way at once at the busiest moment.
@@ -87,7 +91,9 @@ async fn answer(call: Call) -> Result<Reply, CallError> {
     let param = |key: &str| call.params.get(key).cloned().unwrap_or(Value::Null);
     let value = match call.function.name.as_str() {
         "get_pet" if param("id").is_null() => return Err(missing_id(&call)),
-        "get_pet" => json!({"id": param("id"), "name": format!("pet {}", param("id")), "owner": null}),
+        "get_pet" => {
+            json!({"id": param("id"), "name": format!("pet {}", param("id")), "owner": null})
+        }
         "list_pets" => return Ok(page(&call)),
         "create_pet" | "echo" | "raw" => call.body.clone().unwrap_or(Value::Null),
         "update_pet" => json!({"params": call.params, "body": call.body}),
@@ -110,27 +116,53 @@ async fn answer(call: Call) -> Result<Reply, CallError> {
 
 fn missing_id(call: &Call) -> CallError {
     let (function, path) = (call.function.to_string(), "params.id".to_owned());
-    let problem = Problem::Missing { expected: "number".to_owned() };
-    CallError::Invalid(Invalid { function, path, problem })
+    let problem = Problem::Missing {
+        expected: "number".to_owned(),
+    };
+    CallError::Invalid(Invalid {
+        function,
+        path,
+        problem,
+    })
 }
 
 fn page(call: &Call) -> Reply {
-    let cursor = call.params.get("cursor").and_then(Value::as_u64).unwrap_or(0);
+    let cursor = call
+        .params
+        .get("cursor")
+        .and_then(Value::as_u64)
+        .unwrap_or(0);
     let value = json!({"cursor": cursor, "limit": call.params.get("limit")});
     let next = (cursor < 2).then(|| Map::from_iter([("cursor".to_owned(), json!(cursor + 1))]));
     Reply { value, next }
 }
 
 fn rows(count: u64) -> Value {
-    (0..count).map(|id| json!({"id": id, "name": format!("row {id}"), "tags": ["a", "b"]})).collect()
+    (0..count)
+        .map(|id| json!({"id": id, "name": format!("row {id}"), "tags": ["a", "b"]}))
+        .collect()
 }
 
 fn failure(call: &Call) -> CallError {
     let function = call.function.clone();
-    match call.params.get("how").and_then(Value::as_str).unwrap_or_default() {
-        "denied" => CallError::Denied { function, rule: "writes are off".to_owned() },
-        "limit" => CallError::Limit { limit: "rate", allowed: 3 },
-        "timeout" => CallError::Timeout { function, after_ms: 5 },
+    match call
+        .params
+        .get("how")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+    {
+        "denied" => CallError::Denied {
+            function,
+            rule: "writes are off".to_owned(),
+        },
+        "limit" => CallError::Limit {
+            limit: "rate",
+            allowed: 3,
+        },
+        "timeout" => CallError::Timeout {
+            function,
+            after_ms: 5,
+        },
         "upstream" => CallError::Upstream {
             function,
             problem: "connection refused".to_owned(),
@@ -151,13 +183,21 @@ fn failure(call: &Call) -> CallError {
 
 /// The functions of the fake API.
 pub fn catalog() -> Arc<Catalog> {
-    let named = |name: &str| Function { name: FunctionName::clean(name), ..Function::default() };
+    let named = |name: &str| Function {
+        name: FunctionName::clean(name),
+        ..Function::default()
+    };
     let with = |name: &str, fields: Vec<Field>| {
         let mut function = named(name);
         function.params.fields = fields;
         function
     };
-    let any_body = || Some(Body { required: true, ..Body::default() });
+    let any_body = || {
+        Some(Body {
+            required: true,
+            ..Body::default()
+        })
+    };
     let id = || Field::required("id", Type::integer());
     let functions = vec![
         with("get_pet", vec![id()]),
@@ -165,12 +205,24 @@ pub fn catalog() -> Arc<Catalog> {
             pages: true,
             ..with("list_pets", vec![Field::optional("limit", Type::integer())])
         },
-        Function { body: any_body(), ..named("create_pet") },
-        Function { body: any_body(), ..named("echo") },
-        Function { body: any_body(), ..with("update_pet", vec![id()]) },
+        Function {
+            body: any_body(),
+            ..named("create_pet")
+        },
+        Function {
+            body: any_body(),
+            ..named("echo")
+        },
+        Function {
+            body: any_body(),
+            ..with("update_pet", vec![id()])
+        },
         Function {
             original: "find-by status".to_owned(),
-            ..with("find_by_status", vec![Field::optional("status", Type::string())])
+            ..with(
+                "find_by_status",
+                vec![Field::optional("status", Type::string())],
+            )
         },
         with(
             "tagged",
@@ -186,8 +238,14 @@ pub fn catalog() -> Arc<Catalog> {
         with("big", vec![Field::required("bytes", Type::integer())]),
         with("fail", vec![Field::optional("how", Type::string())]),
     ];
-    let listing = Listing { functions, ..Listing::default() };
+    let listing = Listing {
+        functions,
+        ..Listing::default()
+    };
     let name = SourceName::parse("pets").unwrap();
     let luau = Entry::new(SourceName::luau(), toolscript_luau::library::listing());
-    Arc::new(Catalog::new([Arc::new(Entry::new(name, listing)), Arc::new(luau)]))
+    Arc::new(Catalog::new([
+        Arc::new(Entry::new(name, listing)),
+        Arc::new(luau),
+    ]))
 }

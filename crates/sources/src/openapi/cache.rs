@@ -10,6 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 use toolscript_catalog::Listing;
@@ -30,7 +31,7 @@ const SUFFIX: &str = ".openapi.json";
 /// How the name of a file ends that is still being written.
 const UNFINISHED: &str = ".unfinished";
 /// How old such a file must be to be nobody's any more.
-const LONG_AGO: Duration = Duration::from_secs(60 * 60);
+const LONG_AGO: Duration = Duration::from_hours(1);
 /// How many other documents are checked at once.
 const AT_ONCE: usize = 16;
 
@@ -67,15 +68,15 @@ struct ContentRef<'a> {
 }
 
 impl Key {
-    /// The key of a document.
-    pub(super) fn new(location: &Location, bytes: &[u8]) -> Self {
+    /// The key of a document; `None` where nothing is kept anyway.
+    pub(super) async fn new(cx: &Context, location: &Location, bytes: &Bytes) -> Option<Self> {
+        cx.cache.as_ref()?;
         let mut hasher = blake3::Hasher::new();
         hasher.update(&FORMAT.to_le_bytes());
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
         hasher.update(address(location).as_bytes());
         hasher.update(&[0]);
-        hasher.update(bytes);
-        Self(hasher.finalize())
+        finish(hasher, bytes).await.map(Self)
     }
 
     fn path(&self, folder: &Path) -> PathBuf {
@@ -84,8 +85,8 @@ impl Key {
 }
 
 /// What was compiled before, if nothing has changed since.
-pub(super) async fn load(cx: &Context, key: &Key) -> Option<(Listing, Api)> {
-    let path = key.path(cx.cache.as_deref()?);
+pub(super) async fn load(cx: &Context, key: Option<&Key>) -> Option<(Listing, Api)> {
+    let path = key?.path(cx.cache.as_deref()?);
     let read = tokio::task::spawn_blocking(move || std::fs::read(path).ok());
     let bytes = read.await.ok()??;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -93,7 +94,8 @@ pub(super) async fn load(cx: &Context, key: &Key) -> Option<(Listing, Api)> {
     if !are_unchanged(cx, &head.others).await {
         return None;
     }
-    let parse = tokio::task::spawn_blocking(move || serde_json::from_slice::<Content>(&bytes[end..]).ok());
+    let parse =
+        tokio::task::spawn_blocking(move || serde_json::from_slice::<Content>(&bytes[end..]).ok());
     let content = parse.await.ok()??;
     Some((content.listing, content.api))
 }
@@ -101,11 +103,13 @@ pub(super) async fn load(cx: &Context, key: &Key) -> Option<(Listing, Api)> {
 /// Keeps what was compiled and hands it back.
 pub(super) async fn store(
     cx: &Context,
-    key: &Key,
+    key: Option<Key>,
     others: Vec<(Location, Option<blake3::Hash>)>,
     compiled: (Listing, Api),
 ) -> (Listing, Api) {
-    let Some(folder) = cx.cache.clone() else { return compiled };
+    let (Some(folder), Some(key)) = (cx.cache.clone(), key) else {
+        return compiled;
+    };
     let path = key.path(&folder);
     let compiled = std::sync::Arc::new(compiled);
     let shared = compiled.clone();
@@ -123,14 +127,27 @@ pub(super) async fn store(
 
 async fn are_unchanged(cx: &Context, others: &[Other]) -> bool {
     let checks: Vec<_> = others.iter().map(|other| is_unchanged(cx, other)).collect();
-    stream::iter(checks).buffer_unordered(AT_ONCE).all(|unchanged| async move { unchanged }).await
+    stream::iter(checks)
+        .buffer_unordered(AT_ONCE)
+        .all(|unchanged| async move { unchanged })
+        .await
 }
 
 async fn is_unchanged(cx: &Context, other: &Other) -> bool {
     let location = Location::parse(&other.location, &cx.folder);
-    let content = fetch::read(cx, &location).await.ok();
-    let hash = content.map(|content| blake3::hash(&content.bytes).to_hex().to_string());
-    hash == other.hash
+    let hash = match fetch::read(cx, &location).await {
+        Ok(content) => finish(blake3::Hasher::new(), &content.bytes).await,
+        Err(_) => None,
+    };
+    hash.map(|hash| hash.to_hex().to_string()) == other.hash
+}
+
+/// The hash after some bytes, worked out where it holds up nobody.
+async fn finish(mut hasher: blake3::Hasher, bytes: &Bytes) -> Option<blake3::Hash> {
+    let bytes = bytes.clone();
+    tokio::task::spawn_blocking(move || hasher.update(&bytes).finalize())
+        .await
+        .ok()
 }
 
 fn write(
@@ -144,7 +161,9 @@ fn write(
         location: address(location),
         hash: hash.map(|hash| hash.to_hex().to_string()),
     };
-    let head = Head { others: others.iter().map(other).collect() };
+    let head = Head {
+        others: others.iter().map(other).collect(),
+    };
     let mut bytes = serde_json::to_vec(&head)?;
     bytes.push(b'\n');
     serde_json::to_writer(&mut bytes, &ContentRef { listing, api })?;
@@ -159,7 +178,8 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}-{count}{UNFINISHED}", std::process::id()));
     let unfinished = path.with_file_name(name);
-    let written = std::fs::write(&unfinished, bytes).and_then(|()| std::fs::rename(&unfinished, path));
+    let written =
+        std::fs::write(&unfinished, bytes).and_then(|()| std::fs::rename(&unfinished, path));
     if written.is_err() {
         // The failure above is the one to tell; what it left behind goes if it can.
         let _gone = std::fs::remove_file(&unfinished);
@@ -185,7 +205,9 @@ fn prune(folder: &Path) -> std::io::Result<()> {
     let too_many = entries.len().saturating_sub(MOST_ENTRIES);
     surplus.extend(entries.into_iter().take(too_many).map(|(_, path)| path));
     // Another process may have dropped the same entry.
-    surplus.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    for path in surplus {
+        drop(std::fs::remove_file(path));
+    }
     Ok(())
 }
 

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, io::Read as _, path::Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolscript_catalog::{
-    Body, Effect, Field, Function, FunctionName, Link, Listing, Outcome, SourceInfo, SourceName, Type, TypeName,
-    Warning,
+    Body, Effect, Field, Function, FunctionName, Link, Listing, Outcome, SourceInfo, SourceName,
+    Type, TypeName, Warning,
     function::Returns,
     ty::{Definition, Extra, Object},
 };
@@ -123,6 +123,10 @@ struct Docs {
 
 /// One parameter: what a script sees, and how it travels.
 #[derive(Debug, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "it is a line of a file, and each flag has its own key there"
+)]
 struct ParameterEntry {
     name: String,
     #[serde(rename = "in")]
@@ -187,7 +191,9 @@ struct SchemaEntry {
 ///
 /// Luau files an earlier run wrote and this one does not are removed.
 pub fn write_generated(folder: &Path, compiled: &[Compiled]) -> Result<Vec<String>, GenerateError> {
-    let before = read(folder).map(|manifest| manifest.files).unwrap_or_default();
+    let before = read(folder)
+        .map(|manifest| manifest.files)
+        .unwrap_or_default();
     let files = sdk::files(compiled);
     let manifest = Manifest::new(compiled, files.keys().cloned().collect());
     let failed = |path: &Path| {
@@ -200,15 +206,21 @@ pub fn write_generated(folder: &Path, compiled: &[Compiled]) -> Result<Vec<Strin
         let path = folder.join(name);
         write_whole(&path, text.as_bytes()).map_err(failed(&path))?;
     }
-    for name in before.iter().filter(|name| !files.contains_key(*name) && sdk::is_ours(name)) {
+    for name in before
+        .iter()
+        .filter(|name| !files.contains_key(*name) && sdk::is_ours(name))
+    {
         // One that is gone already is as good as removed.
         let _gone = std::fs::remove_file(folder.join(name));
     }
     let path = folder.join(FILE);
-    let mut json = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(&path)(error.into()))?;
+    let mut json =
+        serde_json::to_vec_pretty(&manifest).map_err(|error| failed(&path)(error.into()))?;
     json.push(b'\n');
     write_whole(&path, &json).map_err(failed(&path))?;
-    Ok(std::iter::once(FILE.to_owned()).chain(files.into_keys()).collect())
+    Ok(std::iter::once(FILE.to_owned())
+        .chain(files.into_keys())
+        .collect())
 }
 
 /// Reads a directory written by [`write_generated`], in the order the APIs were given.
@@ -217,47 +229,71 @@ pub fn read_generated(folder: &Path) -> Result<Vec<Compiled>, LoadError> {
 }
 
 fn read(folder: &Path) -> Result<Manifest, LoadError> {
-    let broken = |problem: String| LoadError::Generated { location: folder.display().to_string(), problem };
-    let file = std::fs::File::open(folder.join(FILE)).map_err(|cause| broken(format!("`{FILE}`: {cause}")))?;
+    let broken = |problem: String| LoadError::Generated {
+        location: folder.display().to_string(),
+        problem,
+    };
+    let file = std::fs::File::open(folder.join(FILE))
+        .map_err(|cause| broken(format!("`{FILE}`: {cause}")))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(|cause| broken(format!("`{FILE}`: {cause}")))?;
+    file.take(LARGEST)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| broken(format!("`{FILE}`: {cause}")))?;
     let manifest: Manifest =
         serde_json::from_slice(&bytes).map_err(|cause| broken(format!("`{FILE}`: {cause}")))?;
     if manifest.format != FORMAT {
         let found = manifest.format;
-        return Err(broken(format!("`{FILE}` has format {found} and this version reads {FORMAT}")));
+        return Err(broken(format!(
+            "`{FILE}` has format {found} and this version reads {FORMAT}"
+        )));
     }
     Ok(manifest)
 }
 
 impl Manifest {
     fn new(compiled: &[Compiled], files: Vec<String>) -> Self {
-        let mut manifest =
-            Self { format: FORMAT, apis: Vec::new(), functions: Vec::new(), schemas: Vec::new(), files };
+        let mut manifest = Self {
+            format: FORMAT,
+            apis: Vec::new(),
+            functions: Vec::new(),
+            schemas: Vec::new(),
+            files,
+        };
         for one in compiled {
             manifest.apis.push(ApiEntry::new(one));
             let pairs = one.listing.functions.iter().zip(&one.api.operations);
-            let function = |(function, operation)| FunctionEntry::new(&one.name, function, operation);
+            let function =
+                |(function, operation)| FunctionEntry::new(&one.name, function, operation);
             manifest.functions.extend(pairs.map(function));
             let schema = |(name, definition): (&TypeName, &Definition)| SchemaEntry {
                 name: name.clone(),
                 api: one.name.clone(),
                 definition: definition.clone(),
             };
-            manifest.schemas.extend(one.listing.types.iter().map(schema));
+            manifest
+                .schemas
+                .extend(one.listing.types.iter().map(schema));
         }
         manifest
     }
 
     fn into_compiled(self, folder: &Path) -> Result<Vec<Compiled>, LoadError> {
         let mut all: Vec<Compiled> = self.apis.into_iter().map(ApiEntry::into_compiled).collect();
-        let places: BTreeMap<SourceName, usize> =
-            all.iter().enumerate().map(|(at, one)| (one.name.clone(), at)).collect();
+        let places: BTreeMap<SourceName, usize> = all
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (one.name.clone(), at))
+            .collect();
         let place = |api: &SourceName| {
-            places.get(api).copied().ok_or_else(|| LoadError::Generated {
-                location: folder.display().to_string(),
-                problem: format!("`{FILE}` speaks of the API `{api}`, which is not among its `apis`"),
-            })
+            places
+                .get(api)
+                .copied()
+                .ok_or_else(|| LoadError::Generated {
+                    location: folder.display().to_string(),
+                    problem: format!(
+                        "`{FILE}` speaks of the API `{api}`, which is not among its `apis`"
+                    ),
+                })
         };
         for entry in self.functions {
             let one = &mut all[place(&entry.api)?];
@@ -300,9 +336,21 @@ impl ApiEntry {
             links: self.links,
             groups: self.tags,
         };
-        let listing = Listing { info, warnings: self.warnings, ..Listing::default() };
-        let api = Api { servers: self.servers, schemes: self.auth, operations: Vec::new() };
-        Compiled { name: self.name, listing, api }
+        let listing = Listing {
+            info,
+            warnings: self.warnings,
+            ..Listing::default()
+        };
+        let api = Api {
+            servers: self.servers,
+            schemes: self.auth,
+            operations: Vec::new(),
+        };
+        Compiled {
+            name: self.name,
+            listing,
+            api,
+        }
     }
 }
 
@@ -322,9 +370,16 @@ impl FunctionEntry {
             operation_id: function.original,
             effect: function.effect,
             deprecated: function.deprecated,
-            docs: Docs { summary: function.summary, description: function.description, links: function.links },
+            docs: Docs {
+                summary: function.summary,
+                description: function.description,
+                links: function.links,
+            },
             parameters: operation.parameters.into_iter().map(parameter).collect(),
-            request_body: function.body.zip(operation.body).map(|(body, wire)| BodyEntry { body, wire }),
+            request_body: function
+                .body
+                .zip(operation.body)
+                .map(|(body, wire)| BodyEntry { body, wire }),
             response: function.returns,
             errors: function.errors,
             method: operation.method,
@@ -344,7 +399,10 @@ impl FunctionEntry {
             parameters.push(parameter);
             fields.extend(field);
         }
-        let (body, wire) = self.request_body.map(|entry| (entry.body, entry.wire)).unzip();
+        let (body, wire) = self
+            .request_body
+            .map(|entry| (entry.body, entry.wire))
+            .unzip();
         let function = Function {
             name: self.name,
             original: self.operation_id,
@@ -354,7 +412,10 @@ impl FunctionEntry {
             endpoint: format!("{} {}", self.method, self.path),
             deprecated: self.deprecated,
             effect: self.effect,
-            params: Object { fields, extra: Extra::Unspecified },
+            params: Object {
+                fields,
+                extra: Extra::Unspecified,
+            },
             body,
             returns: self.response,
             errors: self.errors,
@@ -410,7 +471,13 @@ impl ParameterEntry {
     }
 
     fn into_parts(self) -> (Parameter, Option<Field>) {
-        let ty = if self.choices.is_empty() { self.ty } else { Type::Literal { values: self.choices } };
+        let ty = if self.choices.is_empty() {
+            self.ty
+        } else {
+            Type::Literal {
+                values: self.choices,
+            }
+        };
         let field = Field {
             name: self.name.as_str().into(),
             ty,

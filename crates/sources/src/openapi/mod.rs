@@ -40,7 +40,12 @@ impl Kind for OpenApi {
         schemars::schema_for!(Settings)
     }
 
-    fn open(&self, cx: &Context, name: SourceName, settings: Value) -> Result<Arc<dyn Source>, SettingsError> {
+    fn open(
+        &self,
+        cx: &Context,
+        name: SourceName,
+        settings: Value,
+    ) -> Result<Arc<dyn Source>, SettingsError> {
         open(cx, name, read(settings)?)
     }
 
@@ -53,7 +58,10 @@ impl Kind for OpenApi {
         check(&settings)?;
         let compiled = compile(cx, None, &settings).await?;
         let name = compiled.name.clone();
-        Ok((name, Arc::new(OpenApiSource::with(cx.clone(), compiled, settings)?)))
+        Ok((
+            name,
+            Arc::new(OpenApiSource::with(cx.clone(), compiled, settings)?),
+        ))
     }
 }
 
@@ -61,20 +69,37 @@ fn read(settings: Value) -> Result<Settings, SettingsError> {
     serde_path_to_error::deserialize(settings).map_err(|error| {
         let key = error.path().to_string();
         // The path of a fault at the top is a dot.
-        bad(if key == "." { "" } else { &key }, error.inner().to_string())
+        bad(
+            if key == "." { "" } else { &key },
+            error.inner().to_string(),
+        )
     })
 }
 
 /// Checks the settings and opens a source that reads its document when it is first listed.
-pub fn open(cx: &Context, name: SourceName, settings: Settings) -> Result<Arc<dyn Source>, SettingsError> {
+pub fn open(
+    cx: &Context,
+    name: SourceName,
+    settings: Settings,
+) -> Result<Arc<dyn Source>, SettingsError> {
     check(&settings)?;
     Ok(Arc::new(OpenApiSource::new(cx.clone(), name, settings)))
 }
 
 fn check(settings: &Settings) -> Result<(), SettingsError> {
     match (&settings.spec, &settings.generated) {
-        (Some(_), Some(_)) => return Err(bad("generated", "set either `spec` or `generated`, not both")),
-        (None, None) => return Err(bad("spec", "is missing: the path or URL of an OpenAPI document")),
+        (Some(_), Some(_)) => {
+            return Err(bad(
+                "generated",
+                "set either `spec` or `generated`, not both",
+            ));
+        }
+        (None, None) => {
+            return Err(bad(
+                "spec",
+                "is missing: the path or URL of an OpenAPI document",
+            ));
+        }
         (Some(place), None) | (None, Some(place)) if place.trim().is_empty() => {
             return Err(bad("spec", "is empty; write a path or a URL"));
         }
@@ -85,5 +110,8 @@ fn check(settings: &Settings) -> Result<(), SettingsError> {
 }
 
 fn bad(key: impl Into<String>, problem: impl Into<String>) -> SettingsError {
-    SettingsError { key: key.into(), problem: problem.into() }
+    SettingsError {
+        key: key.into(),
+        problem: problem.into(),
+    }
 }

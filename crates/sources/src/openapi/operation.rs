@@ -180,7 +180,7 @@ pub struct FieldEncoding {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Scheme {
-    /// `Authorization: Bearer …`; also OpenID Connect and OAuth2 flows a person goes through.
+    /// `Authorization: Bearer …`; also `OpenID` Connect and OAuth2 flows a person goes through.
     Bearer,
     /// `Authorization: Basic …`.
     Basic,

@@ -1,6 +1,9 @@
 //! `sdk/*.luau`: the typed stubs of generated APIs, one file per tag, and `_meta.luau`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Write as _,
+};
 
 use toolscript_catalog::{
     Entry, Function, FunctionName,
@@ -23,19 +26,36 @@ struct Chapter<'e> {
 
 /// The files by their names below the generated directory.
 pub(super) fn files(compiled: &[Compiled]) -> BTreeMap<String, String> {
-    let entries: Vec<Entry> =
-        compiled.iter().map(|one| Entry::new(one.name.clone(), one.listing.clone())).collect();
+    let entries: Vec<Entry> = compiled
+        .iter()
+        .map(|one| Entry::new(one.name.clone(), one.listing.clone()))
+        .collect();
     let chapters = chapters(&entries);
-    let mut files: BTreeMap<String, String> =
-        chapters.iter().map(|chapter| (format!("{FOLDER}/{}", chapter.file), chapter_text(chapter))).collect();
-    files.insert(format!("{FOLDER}/_meta.luau"), meta_text(&entries, &chapters));
+    let mut files: BTreeMap<String, String> = chapters
+        .iter()
+        .map(|chapter| (format!("{FOLDER}/{}", chapter.file), chapter_text(chapter)))
+        .collect();
+    files.insert(
+        format!("{FOLDER}/_meta.luau"),
+        meta_text(&entries, &chapters),
+    );
     files
 }
 
 /// Whether a name is one we might have written: nothing else is ever removed.
 pub(super) fn is_ours(name: &str) -> bool {
-    let file = name.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
-    file.is_some_and(|file| file.ends_with(".luau") && !file.contains(['/', '\\']))
+    let file = name
+        .strip_prefix(FOLDER)
+        .and_then(|rest| rest.strip_prefix('/'));
+    file.is_some_and(|file| {
+        file.rsplit_once('.')
+            .is_some_and(|(stem, ending)| ending == "luau" && is_plain(stem))
+    })
+}
+
+fn is_plain(stem: &str) -> bool {
+    stem.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn chapters(entries: &[Entry]) -> Vec<Chapter<'_>> {
@@ -44,14 +64,26 @@ fn chapters(entries: &[Entry]) -> Vec<Chapter<'_>> {
     for entry in entries {
         let mut by_tag: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
         for function in &entry.listing.functions {
-            by_tag.entry(function.group.as_str()).or_default().push(function);
+            by_tag
+                .entry(function.group.as_str())
+                .or_default()
+                .push(function);
         }
         for (tag, functions) in by_tag {
             let title = if tag.is_empty() { "default" } else { tag };
             // With one API the tag is enough; with several, tags may meet.
-            let wanted = if entries.len() == 1 { title.to_owned() } else { format!("{} {title}", entry.name) };
+            let wanted = if entries.len() == 1 {
+                title.to_owned()
+            } else {
+                format!("{} {title}", entry.name)
+            };
             let name = FunctionName::clean(&wanted).unique(&mut taken);
-            chapters.push(Chapter { entry, tag, file: format!("{name}.luau"), functions });
+            chapters.push(Chapter {
+                entry,
+                tag,
+                file: format!("{name}.luau"),
+                functions,
+            });
         }
     }
     chapters
@@ -66,7 +98,9 @@ fn chapter_text(chapter: &Chapter<'_>) -> String {
     }
     text.push('\n');
     let functions = chapter.functions.iter();
-    let subjects: Vec<Subject<'_>> = functions.map(|function| Subject::Function(chapter.entry, function)).collect();
+    let subjects: Vec<Subject<'_>> = functions
+        .map(|function| Subject::Function(chapter.entry, function))
+        .collect();
     text.push_str(&pages(&subjects, usize::MAX).text);
     text
 }
@@ -83,10 +117,13 @@ fn meta_text(entries: &[Entry], chapters: &[Chapter<'_>]) -> String {
             ("base_url", &info.address),
             ("description", &info.description),
         ] {
-            text.push_str(&format!("\t\t{key} = {},\n", quoted(value)));
+            let _infallible = writeln!(text, "\t\t{key} = {},", quoted(value));
         }
         text.push_str("\t\ttags = {\n");
-        for chapter in chapters.iter().filter(|chapter| chapter.entry.name == entry.name) {
+        for chapter in chapters
+            .iter()
+            .filter(|chapter| chapter.entry.name == entry.name)
+        {
             text.push_str(&tag_text(chapter));
         }
         text.push_str("\t\t},\n\t},\n");
@@ -96,7 +133,11 @@ fn meta_text(entries: &[Entry], chapters: &[Chapter<'_>]) -> String {
 }
 
 fn tag_text(chapter: &Chapter<'_>) -> String {
-    let functions: Vec<String> = chapter.functions.iter().map(|function| quoted(function.name.as_str())).collect();
+    let functions: Vec<String> = chapter
+        .functions
+        .iter()
+        .map(|function| quoted(function.name.as_str()))
+        .collect();
     format!(
         "\t\t\t{{ name = {}, file = {}, functions = {{ {} }} }},\n",
         quoted(chapter.tag),

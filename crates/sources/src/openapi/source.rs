@@ -40,11 +40,21 @@ struct Loaded {
 impl OpenApiSource {
     /// A source that reads its document when it is first listed.
     pub(super) fn new(cx: Context, name: SourceName, settings: Settings) -> Self {
-        Self { cx, name, settings, loaded: ArcSwapOption::empty(), ready: Mutex::default() }
+        Self {
+            cx,
+            name,
+            settings,
+            loaded: ArcSwapOption::empty(),
+            ready: Mutex::default(),
+        }
     }
 
     /// A source whose document has just been read.
-    pub(super) fn with(cx: Context, compiled: Compiled, settings: Settings) -> Result<Self, SettingsError> {
+    pub(super) fn with(
+        cx: Context,
+        compiled: Compiled,
+        settings: Settings,
+    ) -> Result<Self, SettingsError> {
         let source = Self::new(cx, compiled.name.clone(), settings);
         let listing = source.keep(compiled)?;
         *source.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(listing);
@@ -54,11 +64,15 @@ impl OpenApiSource {
     async fn load(&self) -> Result<Listing, CallError> {
         let compiled = compile(&self.cx, Some(self.name.clone()), &self.settings).await;
         let compiled = compiled.map_err(|error| self.unavailable(&error))?;
-        self.keep(compiled).map_err(|error| self.unavailable(&error))
+        self.keep(compiled)
+            .map_err(|error| self.unavailable(&error))
     }
 
     fn unavailable(&self, problem: &dyn std::error::Error) -> CallError {
-        CallError::Unavailable { source_name: self.name.to_string(), problem: problem.to_string() }
+        CallError::Unavailable {
+            source_name: self.name.to_string(),
+            problem: problem.to_string(),
+        }
     }
 
     /// Makes calls use what was compiled, and gives the listing.
@@ -66,9 +80,20 @@ impl OpenApiSource {
         let Compiled { listing, api, .. } = compiled;
         let api = Arc::new(api);
         let names = listing.functions.iter().enumerate();
-        let operations = names.map(|(at, function)| (function.name.clone(), at)).collect();
-        let client = Client::new(self.name.clone(), api.clone(), &self.settings, self.cx.outbound.clone())?;
-        self.loaded.store(Some(Arc::new(Loaded { client, api, operations })));
+        let operations = names
+            .map(|(at, function)| (function.name.clone(), at))
+            .collect();
+        let client = Client::new(
+            self.name.clone(),
+            api.clone(),
+            &self.settings,
+            self.cx.outbound.clone(),
+        )?;
+        self.loaded.store(Some(Arc::new(Loaded {
+            client,
+            api,
+            operations,
+        })));
         Ok(listing)
     }
 
@@ -77,17 +102,25 @@ impl OpenApiSource {
             return Ok(loaded);
         }
         self.load().await?;
-        self.loaded.load_full().ok_or_else(|| CallError::Unavailable {
-            source_name: self.name.to_string(),
-            problem: "its document has not been read yet".to_owned(),
-        })
+        self.loaded
+            .load_full()
+            .ok_or_else(|| CallError::Unavailable {
+                source_name: self.name.to_string(),
+                problem: "its document has not been read yet".to_owned(),
+            })
     }
 
     /// Fills in what the settings keep from the script.
     fn freeze(&self, api: &Api, operation: usize, call: &mut Call) {
-        let Some(operation) = api.operations.get(operation) else { return };
+        let Some(operation) = api.operations.get(operation) else {
+            return;
+        };
         for (key, value) in &self.settings.frozen_params {
-            if operation.parameters.iter().any(|parameter| parameter.key == *key) {
+            if operation
+                .parameters
+                .iter()
+                .any(|parameter| parameter.key == *key)
+            {
                 call.params.insert(key.clone(), value.clone());
             }
         }
@@ -97,7 +130,11 @@ impl OpenApiSource {
 #[async_trait]
 impl Source for OpenApiSource {
     async fn list(&self) -> Result<Listing, CallError> {
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ready = self
+            .ready
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         match ready {
             Some(listing) => Ok(listing),
             None => self.load().await,
@@ -107,7 +144,8 @@ impl Source for OpenApiSource {
     async fn call(&self, cx: &CallContext, mut call: Call) -> Result<Reply, CallError> {
         let loaded = self.loaded().await?;
         let at = loaded.operations.get(&call.function.name).copied();
-        let Some((at, operation)) = at.and_then(|at| Some((at, loaded.api.operations.get(at)?))) else {
+        let Some((at, operation)) = at.and_then(|at| Some((at, loaded.api.operations.get(at)?)))
+        else {
             return Err(CallError::NotFound {
                 function: call.function.to_string(),
                 hint: format!("`{}` does not list it any more", self.name),

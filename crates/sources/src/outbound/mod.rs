@@ -156,6 +156,13 @@ impl Outbound {
         }
         let mut outgoing = reqwest::Request::new(request.method.clone(), request.url.clone());
         *outgoing.headers_mut() = request.headers.clone();
+        // Some servers turn away a POST that does not say it is empty.
+        let may_carry = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
+        if may_carry && request.body.is_none() {
+            outgoing
+                .headers_mut()
+                .insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         *outgoing.body_mut() = request.body.clone().map(reqwest::Body::from);
         let failed = |cause| OutboundError::from_sending(host_of(&request.url), &cause);
         client.execute(outgoing).await.map_err(failed)

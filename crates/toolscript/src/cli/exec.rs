@@ -23,7 +23,13 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", group = "script")]
     file: Option<PathBuf>,
     /// The script itself
-    #[arg(short = 'e', long = "eval", value_name = "CODE", group = "script")]
+    #[arg(
+        short = 'e',
+        long = "eval",
+        value_name = "CODE",
+        group = "script",
+        allow_hyphen_values = true
+    )]
     code: Option<String>,
     #[command(flatten)]
     sources: SourceOptions,

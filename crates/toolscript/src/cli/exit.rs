@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, process::ExitCode};
 
 use toolscript_catalog::ErrorCode;
-use toolscript_engine::{GenerateFailure, OpenError, Phase, ScriptError, config::ConfigError, discover::AskError};
+use toolscript_engine::{
+    GenerateFailure, OpenError, Phase, ScriptError, config::ConfigError, discover::AskError,
+};
 
 /// What the program ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +32,11 @@ impl Exit {
         }
         if let Some(error) = error.downcast_ref::<GenerateFailure>() {
             let is_ours = matches!(error, GenerateFailure::Write(_));
-            return if is_ours { Self::UNEXPECTED } else { Self::CONFIGURATION };
+            return if is_ours {
+                Self::UNEXPECTED
+            } else {
+                Self::CONFIGURATION
+            };
         }
         if let Some(error) = error.downcast_ref::<AskError>() {
             return error.code().into();

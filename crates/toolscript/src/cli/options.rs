@@ -33,10 +33,8 @@ pub(crate) struct OutputOptions {
 /// How log lines look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people
     #[default]
     Text,
-    /// One object a line
     Json,
 }
 

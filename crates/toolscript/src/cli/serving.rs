@@ -19,7 +19,7 @@ const PORT: &str = "8080";
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerOptions {
-    /// How agents connect; `--port` and `--bind` alone mean http
+    /// How agents connect: standard input and output, or Streamable HTTP at /mcp (`--port` and `--bind` mean http)
     #[arg(long, value_enum, value_name = "TRANSPORT")]
     transport: Option<Transport>,
     /// The port to listen on over HTTP
@@ -33,9 +33,7 @@ pub(crate) struct ServerOptions {
 /// How agents connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
-    /// On standard input and output
     Stdio,
-    /// Streamable HTTP at `/mcp`
     #[value(alias = "sse")]
     Http,
 }
@@ -144,8 +142,12 @@ fn loaded(engine: &Engine) -> String {
     let (sources, functions) = report.fold((0, 0), |(sources, all), functions| {
         (sources + 1, all + functions)
     });
-    let plural = if sources == 1 { "" } else { "s" };
-    format!("{sources} source{plural} with {functions} functions")
+    let plural = |count| if count == 1 { "" } else { "s" };
+    format!(
+        "{sources} source{} with {functions} function{}",
+        plural(sources),
+        plural(functions)
+    )
 }
 
 /// Waits for Ctrl-C, or for the system to ask the program to end.

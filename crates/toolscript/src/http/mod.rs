@@ -23,7 +23,9 @@ pub(crate) async fn serve(
     let address = listener.local_addr()?;
     check_reach(address, &engine.settings().server)?;
     let router = router(engine, address, shutdown.clone());
-    axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await?;
+    axum::serve(listener, router)
+        .with_graceful_shutdown(shutdown.cancelled_owned())
+        .await?;
     Ok(())
 }
 
@@ -43,7 +45,11 @@ fn router(engine: Arc<Engine>, address: SocketAddr, shutdown: CancellationToken)
 }
 
 fn ready(engine: &Engine) -> serde_json::Value {
-    let sources: Vec<_> = engine.sources().into_iter().map(|source| source.name).collect();
+    let sources: Vec<_> = engine
+        .sources()
+        .into_iter()
+        .map(|source| source.name)
+        .collect();
     json!({"status": "ready", "sources": sources, "functions": engine.catalog().len()})
 }
 
@@ -55,8 +61,9 @@ fn mcp_service(
 ) -> StreamableHttpService<Handler, LocalSessionManager> {
     let server = &engine.settings().server;
     let port = address.port();
-    let mut hosts: Vec<String> =
-        ["localhost", "127.0.0.1", "[::1]", "::1"].map(str::to_owned).to_vec();
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]", "::1"]
+        .map(str::to_owned)
+        .to_vec();
     hosts.extend(server.allowed_hosts.iter().cloned());
     let mut origins: Vec<String> = vec![
         format!("http://localhost:{port}"),

@@ -20,7 +20,11 @@ pub(super) fn page_of<T>(items: Vec<T>, cursor: Option<&str>, size: usize) -> Op
     let items: Vec<T> = items.into_iter().skip(start).take(size).collect();
     let next = start.saturating_add(items.len());
     let next_cursor = (next < total && !items.is_empty()).then(|| next.to_string());
-    Some(Page { items, total, next_cursor })
+    Some(Page {
+        items,
+        total,
+        next_cursor,
+    })
 }
 
 /// Something the caller can put right.
@@ -31,14 +35,21 @@ pub(super) fn problem(message: &str) -> CallToolResult {
 pub(super) fn sources(page: &Page<SourceRow>) -> CallToolResult {
     let mut text = String::new();
     for row in &page.items {
-        let _infallible = write!(text, "{} ({}, {} functions)", row.name, row.kind, row.functions);
+        let _infallible = write!(
+            text,
+            "{} ({}, {} functions)",
+            row.name, row.kind, row.functions
+        );
         if !row.about.is_empty() {
             let _infallible = write!(text, ": {}", row.about);
         }
         text.push('\n');
         if !row.groups.is_empty() {
-            let groups: Vec<String> =
-                row.groups.iter().map(|(group, count)| format!("{group} {count}")).collect();
+            let groups: Vec<String> = row
+                .groups
+                .iter()
+                .map(|(group, count)| format!("{group} {count}"))
+                .collect();
             let _infallible = writeln!(text, "  tags: {}", groups.join(", "));
         }
     }

@@ -20,15 +20,20 @@ pub(super) fn credentials(meta: &RequestMetaObject) -> Result<Credentials, BadAu
         return Ok(Credentials::new());
     };
     let Value::Object(entries) = auth else {
-        return Err(BadAuth { path: String::new() });
+        return Err(BadAuth {
+            path: String::new(),
+        });
     };
     entries
         .iter()
         .map(|(name, entry)| {
-            let bad = || BadAuth { path: format!(".{name}") };
+            let bad = || BadAuth {
+                path: format!(".{name}"),
+            };
             let source = SourceName::parse(name).map_err(|_| bad())?;
             // What serde says of a wrong entry may quote it, and with it the secret.
-            let credential: Credential = serde_json::from_value(entry.clone()).map_err(|_| bad())?;
+            let credential: Credential =
+                serde_json::from_value(entry.clone()).map_err(|_| bad())?;
             Ok((source, credential))
         })
         .collect()
@@ -57,9 +62,17 @@ mod tests {
 
     #[test]
     fn malformed_entries_are_named_and_not_shown() {
-        for bad in [json!("hunter2"), json!({"a": "hunter2"}), json!({"a": {"type": "hunter2"}}), json!({"A": {}})] {
+        for bad in [
+            json!("hunter2"),
+            json!({"a": "hunter2"}),
+            json!({"a": {"type": "hunter2"}}),
+            json!({"A": {}}),
+        ] {
             let error = read(bad).unwrap_err().to_string();
-            assert!(error.contains("_meta.auth") && !error.contains("hunter2"), "{error}");
+            assert!(
+                error.contains("_meta.auth") && !error.contains("hunter2"),
+                "{error}"
+            );
         }
     }
 }

@@ -119,7 +119,10 @@ impl Handler {
 
     fn search_docs(&self, asked: &SearchDocs) -> CallToolResult {
         let (source, cursor) = (asked.source.as_deref(), asked.cursor.as_deref());
-        match self.engine.search(&asked.query, source, cursor, asked.limit) {
+        match self
+            .engine
+            .search(&asked.query, source, cursor, asked.limit)
+        {
             Ok(found) => answer::found(&found),
             Err(error) => answer::problem(&error.to_string()),
         }
@@ -136,7 +139,11 @@ impl Handler {
         }
     }
 
-    async fn execute(&self, asked: ExecuteScript, cx: RequestContext<RoleServer>) -> CallToolResult {
+    async fn execute(
+        &self,
+        asked: ExecuteScript,
+        cx: RequestContext<RoleServer>,
+    ) -> CallToolResult {
         let credentials = match auth::credentials(&cx.meta) {
             Ok(credentials) => credentials,
             Err(error) => return answer::problem(&error.to_string()),
@@ -167,15 +174,21 @@ fn with<T: DeserializeOwned>(
 fn arguments<T: DeserializeOwned>(request: CallToolRequestParams) -> Result<T, CallToolResult> {
     let given = Value::Object(request.arguments.unwrap_or_default());
     serde_json::from_value(given).map_err(|error| {
-        answer::problem(&format!("the arguments of `{}` do not fit: {error}", request.name))
+        answer::problem(&format!(
+            "the arguments of `{}` do not fit: {error}",
+            request.name
+        ))
     })
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
-        let identity = Implementation::new("toolscript", env!("CARGO_PKG_VERSION"))
-            .with_title("toolscript");
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        let identity =
+            Implementation::new("toolscript", env!("CARGO_PKG_VERSION")).with_title("toolscript");
         ServerConfig::new(capabilities)
             .with_server_info(identity)
             .with_instructions(self.instructions())
@@ -199,8 +212,16 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.get_tool(&request.name).is_none() {
-            let names: Vec<String> = self.tools().iter().map(|tool| tool.name.to_string()).collect();
-            let message = format!("there is no tool `{}`; the tools are {}", request.name, names.join(", "));
+            let names: Vec<String> = self
+                .tools()
+                .iter()
+                .map(|tool| tool.name.to_string())
+                .collect();
+            let message = format!(
+                "there is no tool `{}`; the tools are {}",
+                request.name,
+                names.join(", ")
+            );
             return Err(ErrorData::invalid_params(message, None));
         }
         let result = match &*request.name {
@@ -244,7 +265,9 @@ impl ServerHandler for Handler {
                 .with_description(template.description)
                 .with_mime_type("text/plain")
         });
-        Ok(ListResourceTemplatesResult::with_all_items(templates.collect()))
+        Ok(ListResourceTemplatesResult::with_all_items(
+            templates.collect(),
+        ))
     }
 
     async fn read_resource(

@@ -46,7 +46,10 @@ impl Reporter {
         let last = self.last.load(Relaxed);
         let quiet = u64::try_from(QUIET.as_millis()).unwrap_or(u64::MAX);
         let due = last == 0 || last + quiet <= now;
-        due && self.last.compare_exchange(last, now, Relaxed, Relaxed).is_ok()
+        due && self
+            .last
+            .compare_exchange(last, now, Relaxed, Relaxed)
+            .is_ok()
     }
 }
 
@@ -62,7 +65,8 @@ impl RunProgress for Reporter {
         let progress = finished as f64;
         let outcome = if succeeded { "" } else { " failed" };
         let message = format!("{finished} calls; last {function}{outcome}");
-        let notification = ProgressNotificationParam::new(self.token.clone(), progress).with_message(message);
+        let notification =
+            ProgressNotificationParam::new(self.token.clone(), progress).with_message(message);
         let peer = self.peer.clone();
         // The run does not wait for the client to read.
         tokio::spawn(async move { peer.notify_progress(notification).await });

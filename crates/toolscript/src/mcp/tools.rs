@@ -10,7 +10,13 @@ use toolscript_engine::config::Surface;
 pub(super) fn tools(surface: Surface) -> Vec<Tool> {
     match surface {
         Surface::Standard => {
-            vec![list_apis(), list_functions(), search_docs(), get_function_docs(), execute_script()]
+            vec![
+                list_apis(),
+                list_functions(),
+                search_docs(),
+                get_function_docs(),
+                execute_script(),
+            ]
         }
         Surface::Single => vec![run()],
     }
@@ -97,7 +103,11 @@ fn executing(name: &'static str, title: &str, description: &'static str) -> Tool
         "logs": {"type": "array"},
         "stats": {"type": "object"},
     }});
-    let hints = ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(true);
+    let hints = ToolAnnotations::new()
+        .read_only(false)
+        .destructive(true)
+        .idempotent(false)
+        .open_world(true);
     tool(name, title, description, input, output, hints)
 }
 
@@ -108,7 +118,11 @@ fn reading(
     input: Value,
     output: Value,
 ) -> Tool {
-    let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+    let hints = ToolAnnotations::new()
+        .read_only(true)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
     tool(name, title, description, input, output, hints)
 }
 

@@ -12,6 +12,7 @@ use crate::sandbox::{Background, Ran, Sandbox, data, repository};
 #[test]
 fn once_runs_the_sample_script() {
     let ran = Sandbox::new().run(&["demo", "--once"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     insta::assert_snapshot!("demo_once", ran.shown());
 }
 

@@ -5,27 +5,31 @@ use serde_json::json;
 use crate::sandbox::{Sandbox, data, repository};
 
 #[track_caller]
-fn check(name: &str, arguments: &[&str]) {
-    insta::assert_snapshot!(name, Sandbox::with_pets().run(arguments).shown());
+fn check(name: &str, code: i32, arguments: &[&str]) {
+    let ran = Sandbox::with_pets().run(arguments);
+    assert_eq!(ran.code, code, "{}", ran.stderr);
+    insta::assert_snapshot!(name, ran.shown());
 }
 
 #[test]
 fn list_shows_sources_or_functions() {
-    check("list", &["list"]);
-    check("list_source", &["list", "pets"]);
+    check("list", 0, &["list"]);
+    check("list_source", 0, &["list", "pets"]);
     check(
         "list_source_json",
+        0,
         &["list", "pets", "--json", "--limit", "1"],
     );
-    check("list_tag", &["list", "pets", "--tag", "pets"]);
-    check("list_first_page", &["list", "pets", "--limit", "2"]);
+    check("list_tag", 0, &["list", "pets", "--tag", "pets"]);
+    check("list_first_page", 0, &["list", "pets", "--limit", "2"]);
     check(
         "list_second_page",
+        0,
         &["list", "pets", "--limit", "2", "--cursor", "2"],
     );
-    check("list_unknown_source", &["list", "petz"]);
-    check("list_unknown_tag", &["list", "pets", "--tag", "birds"]);
-    check("list_bad_cursor", &["list", "pets", "--cursor", "x"]);
+    check("list_unknown_source", 4, &["list", "petz"]);
+    check("list_unknown_tag", 4, &["list", "pets", "--tag", "birds"]);
+    check("list_bad_cursor", 5, &["list", "pets", "--cursor", "x"]);
 }
 
 #[test]
@@ -43,33 +47,36 @@ fn list_says_the_same_in_a_table_and_as_json() {
     let sources = sandbox.run(&["list", "--json"]).json();
     assert_eq!(sources[0]["name"], json!("pets"));
     assert_eq!(sources[0]["functions"], json!(4));
-    assert_eq!(sources[0]["groups"], json!({"pets": 3}));
+    assert_eq!(sources[0]["groups"], json!({"health": 1, "pets": 3}));
 }
 
 #[test]
 fn search_finds_by_meaning() {
     check(
         "search",
+        0,
         &["search", "add", "an", "animal", "--source", "pets"],
     );
     check(
         "search_json",
+        0,
         &["search", "read one pet", "--limit", "1", "--json"],
     );
-    check("search_nothing", &["search", "qqqqqqqq"]);
+    check("search_nothing", 0, &["search", "qqqqqqqq"]);
     check(
         "search_unknown_source",
+        4,
         &["search", "pet", "--source", "petz"],
     );
 }
 
 #[test]
 fn docs_are_whole() {
-    check("docs", &["docs", "pets.get_pet", "sdk.pets.create_pet"]);
-    check("docs_type", &["docs", "pets.Kind"]);
-    check("docs_library", &["docs", "json.encode"]);
-    check("docs_unknown", &["docs", "pets.get_pat"]);
-    check("docs_no_name", &["docs", "pets"]);
+    check("docs", 0, &["docs", "pets.get_pet", "sdk.pets.create_pet"]);
+    check("docs_type", 0, &["docs", "pets.Kind"]);
+    check("docs_library", 0, &["docs", "json.encode"]);
+    check("docs_unknown", 4, &["docs", "pets.get_pat"]);
+    check("docs_no_name", 5, &["docs", "pets"]);
     let docs = Sandbox::with_pets()
         .run(&["docs", "pets.health", "--json"])
         .json();
@@ -117,7 +124,7 @@ fn the_configuration_folder_of_the_user_is_looked_at() {
 
 #[test]
 fn config_check_reads_without_loading() {
-    check("config_check", &["config", "check"]);
+    check("config_check", 0, &["config", "check"]);
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(
         "config_check_none",
@@ -145,7 +152,7 @@ fn the_examples_are_sound() {
 
 #[test]
 fn doctor_says_what_is_well_and_what_is_not() {
-    check("doctor", &["doctor"]);
+    check("doctor", 0, &["doctor"]);
     let sandbox = Sandbox::with_pets();
     let missing = "[apis.pets]\nspec = \"pets.yaml\"\n[apis.gone]\nspec = \"gone.yaml\"\n";
     sandbox.write("toolscript.toml", missing);

@@ -6,8 +6,9 @@ use toolscript_testkit::Sample;
 use crate::sandbox::{Sandbox, Shop};
 
 #[track_caller]
-fn check(name: &str, script: &str) {
+fn check(name: &str, code: i32, script: &str) {
     let ran = Sandbox::with_pets().run(&["exec", "-e", script]);
+    assert_eq!(ran.code, code, "{}", ran.stderr);
     insta::assert_snapshot!(name, ran.shown());
 }
 
@@ -15,11 +16,12 @@ fn check(name: &str, script: &str) {
 fn results_are_json_and_text_is_bare() {
     check(
         "exec_table",
+        0,
         "return { sum = 1 + 2, list = { 1, 2 }, none = nil }",
     );
-    check("exec_text", "return 'two\\nlines'");
-    check("exec_nothing", "local x = 1");
-    check("exec_logs", "print('hello', { a = 1 })\nreturn true");
+    check("exec_text", 0, "return 'two\\nlines'");
+    check("exec_nothing", 0, "local x = 1");
+    check("exec_logs", 0, "print('hello', { a = 1 })\nreturn true");
 }
 
 #[test]
@@ -41,20 +43,27 @@ fn json_is_the_answer_an_agent_gets() {
 
 #[test]
 fn errors_show_the_line_and_what_to_do() {
-    check("exec_parse_error", "local x = 1\nreturn x +");
+    check("exec_parse_error", 12, "local x = 1\nreturn x +");
     check(
         "exec_raised_error",
+        13,
         "local function f()\n\terror('out of cats')\nend\nf()",
     );
     check(
         "exec_validation_error",
+        5,
         "-- asks wrongly\nreturn sdk.pets.get_pet({ idd = 1 })",
     );
     check(
         "exec_unknown_function",
+        5,
         "return sdk.pets.get_pat({ id = 1 })",
     );
-    check("exec_unknown_source", "return sdk.petz.get_pet({ id = 1 })");
+    check(
+        "exec_unknown_source",
+        5,
+        "return sdk.petz.get_pet({ id = 1 })",
+    );
 }
 
 #[test]
@@ -120,6 +129,7 @@ fn calls_reach_the_api() {
     assert_eq!(shop.sample.requests().len(), 3);
 
     let missing = sandbox.run(&["exec", "-e", "\n\nreturn shop.get_pet({ id = 999 })"]);
+    assert_eq!(missing.code, 9);
     insta::assert_snapshot!("exec_api_error", missing.shown());
 }
 

@@ -4,7 +4,9 @@ use crate::sandbox::Sandbox;
 
 #[track_caller]
 fn check(name: &str, arguments: &[&str]) {
-    insta::assert_snapshot!(name, Sandbox::new().run(arguments).shown());
+    let ran = Sandbox::new().run(arguments);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    insta::assert_snapshot!(name, ran.shown());
 }
 
 #[test]

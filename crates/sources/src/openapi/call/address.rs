@@ -434,7 +434,7 @@ mod tests {
             url: (*url).to_owned(),
             variables: variables
                 .iter()
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
         };
         let api = Api {

@@ -69,7 +69,8 @@ fn keeping_triples(text: &str, set: &'static AsciiSet) -> String {
         .map(|first| encode(first, set))
         .unwrap_or_default();
     for piece in pieces {
-        let is_triple = piece.len() >= 2 && piece.bytes().take(2).all(|b| b.is_ascii_hexdigit());
+        let is_triple =
+            piece.len() >= 2 && piece.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
         encoded.push_str(if is_triple { "%" } else { "%25" });
         encoded.push_str(&encode(piece, set));
     }

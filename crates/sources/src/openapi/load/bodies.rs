@@ -22,7 +22,11 @@ const MULTIPART: &str = "multipart/form-data";
 
 impl<'b> Compiler<'b> {
     /// The body of an operation, in whichever way its version declares it.
-    pub(super) fn body(&mut self, operation: &View<'b>, inputs: &Inputs<'b>) -> Option<(Body, RequestBody)> {
+    pub(super) fn body(
+        &mut self,
+        operation: &View<'b>,
+        inputs: &Inputs<'b>,
+    ) -> Option<(Body, RequestBody)> {
         if operation.has("requestBody") {
             return self.request_body(operation);
         }
@@ -35,8 +39,17 @@ impl<'b> Compiler<'b> {
     fn request_body(&mut self, operation: &View<'b>) -> Option<(Body, RequestBody)> {
         // A body that leads nowhere is still a body: the warning is out, any value passes.
         let Some(body) = operation.get("requestBody") else {
-            let plan = RequestBody { content_type: JSON.to_owned(), ..RequestBody::default() };
-            return Some((Body { content_type: JSON.to_owned(), ..Body::default() }, plan));
+            let plan = RequestBody {
+                content_type: JSON.to_owned(),
+                ..RequestBody::default()
+            };
+            return Some((
+                Body {
+                    content_type: JSON.to_owned(),
+                    ..Body::default()
+                },
+                plan,
+            ));
         };
         let content = body.entries("content");
         let Some((media_type, media)) = choose(&content) else {
@@ -44,8 +57,16 @@ impl<'b> Compiler<'b> {
             return None;
         };
         let encoding = encoding(media_type, media);
-        let sent = if media::kind(media_type) == Media::Wildcard { usual_type(encoding) } else { media_type };
-        let plan = RequestBody { content_type: sent.to_owned(), encoding, fields: field_encodings(media) };
+        let sent = if media::kind(media_type) == Media::Wildcard {
+            usual_type(encoding)
+        } else {
+            media_type
+        };
+        let plan = RequestBody {
+            content_type: sent.to_owned(),
+            encoding,
+            fields: field_encodings(media),
+        };
         let body = Body {
             ty: self.body_type(media, encoding),
             required: body.flag("required"),
@@ -57,9 +78,15 @@ impl<'b> Compiler<'b> {
     }
 
     /// `in: body` of Swagger 2.0.
-    fn body_parameter(&mut self, operation: &View<'b>, parameter: &View<'b>) -> (Body, RequestBody) {
+    fn body_parameter(
+        &mut self,
+        operation: &View<'b>,
+        parameter: &View<'b>,
+    ) -> (Body, RequestBody) {
         let consumes = self.media_types(operation, "consumes");
-        let media_type = consumes.into_iter().min_by_key(|media_type| media::request_rank(media_type));
+        let media_type = consumes
+            .into_iter()
+            .min_by_key(|media_type| media::request_rank(media_type));
         let media_type = media_type.filter(|media_type| media::kind(media_type) != Media::Wildcard);
         let media_type = media_type.unwrap_or_else(|| JSON.to_owned());
         let encoding = encoding(&media_type, parameter);
@@ -68,39 +95,74 @@ impl<'b> Compiler<'b> {
             required: parameter.flag("required"),
             description: parameter.text("description"),
             content_type: media_type.clone(),
-            example: examples::first(parameter).or_else(|| examples::first(&parameter.get("schema")?)),
+            example: examples::first(parameter)
+                .or_else(|| examples::first(&parameter.get("schema")?)),
         };
-        (body, RequestBody { content_type: media_type, encoding, fields: BTreeMap::new() })
+        (
+            body,
+            RequestBody {
+                content_type: media_type,
+                encoding,
+                fields: BTreeMap::new(),
+            },
+        )
     }
 
     /// `in: formData` of Swagger 2.0: the parameters are the fields of one body.
-    fn form_parameters(&mut self, operation: &View<'b>, form: &[(String, View<'b>)]) -> (Body, RequestBody) {
+    fn form_parameters(
+        &mut self,
+        operation: &View<'b>,
+        form: &[(String, View<'b>)],
+    ) -> (Body, RequestBody) {
         let is_file = |view: &View<'_>| view.word("type").as_deref() == Some("file");
         let consumes = self.media_types(operation, "consumes");
-        let says_multipart = consumes.iter().any(|media_type| media::kind(media_type) == Media::Multipart);
-        let says_form = consumes.iter().any(|media_type| media::kind(media_type) == Media::Form);
-        let multipart = form.iter().any(|(_, view)| is_file(view)) || (says_multipart && !says_form);
+        let says_multipart = consumes
+            .iter()
+            .any(|media_type| media::kind(media_type) == Media::Multipart);
+        let says_form = consumes
+            .iter()
+            .any(|media_type| media::kind(media_type) == Media::Form);
+        let multipart =
+            form.iter().any(|(_, view)| is_file(view)) || (says_multipart && !says_form);
         let mut fields = Vec::new();
         let mut encodings = BTreeMap::new();
         for (name, view) in form {
-            let mut field: Field = self.described(name, view.raw("schema"), view);
+            let mut field: Field = self.described(name, view.raw("schema").as_ref(), view);
             field.required = view.flag("required");
             fields.push(field);
             let (style, explode) = style(view, Location::Query);
             if view.has("collectionFormat") || view.word("type").as_deref() == Some("array") {
-                let plan = FieldEncoding { style: Some(style), explode: Some(explode), ..FieldEncoding::default() };
+                let plan = FieldEncoding {
+                    style: Some(style),
+                    explode: Some(explode),
+                    ..FieldEncoding::default()
+                };
                 encodings.insert(name.clone(), plan);
             }
         }
-        let (media_type, encoding) = if multipart { (MULTIPART, Encoding::Multipart) } else { (FORM, Encoding::Form) };
+        let (media_type, encoding) = if multipart {
+            (MULTIPART, Encoding::Multipart)
+        } else {
+            (FORM, Encoding::Form)
+        };
         let body = Body {
             required: fields.iter().any(|field| field.required),
-            ty: Type::Object(Object { fields, extra: Extra::Unspecified }),
+            ty: Type::Object(Object {
+                fields,
+                extra: Extra::Unspecified,
+            }),
             description: String::new(),
             content_type: media_type.to_owned(),
             example: None,
         };
-        (body, RequestBody { content_type: media_type.to_owned(), encoding, fields: encodings })
+        (
+            body,
+            RequestBody {
+                content_type: media_type.to_owned(),
+                encoding,
+                fields: encodings,
+            },
+        )
     }
 
     fn body_type(&mut self, media: &View<'b>, encoding: Encoding) -> Type {
@@ -124,10 +186,15 @@ pub(super) fn mark_files(plan: &mut RequestBody, ty: &Type, types: &Types) {
     if !matches!(plan.encoding, Encoding::Form | Encoding::Multipart) {
         return;
     }
-    let Some(object) = ty.as_object(types) else { return };
+    let Some(object) = ty.as_object(types) else {
+        return;
+    };
     for field in &object.fields {
         if is_binary(&field.ty, types) {
-            plan.fields.entry(field.name.to_string()).or_default().binary = true;
+            plan.fields
+                .entry(field.name.to_string())
+                .or_default()
+                .binary = true;
         }
     }
 }
@@ -137,7 +204,10 @@ fn is_binary(ty: &Type, types: &Types) -> bool {
         Type::Binary => true,
         Type::Array(array) => matches!(array.items.resolve(types), Type::Binary),
         Type::Nullable { inner } => is_binary(inner, types),
-        Type::Union(union) => union.variants.iter().any(|variant| matches!(variant.resolve(types), Type::Binary)),
+        Type::Union(union) => union
+            .variants
+            .iter()
+            .any(|variant| matches!(variant.resolve(types), Type::Binary)),
         _ => false,
     }
 }
@@ -147,16 +217,27 @@ fn choose<'v, 'b>(content: &'v [(&'b str, View<'b>)]) -> Option<(&'b str, &'v Vi
     let rank = |(media_type, media): &&'v (&'b str, View<'b>)| {
         let rank = media::request_rank(media_type);
         let carries_files = media::kind(media_type) == Media::Multipart && has_files(media);
-        if carries_files { rank.min(media::request_rank(FORM) - 1) } else { rank }
+        if carries_files {
+            rank.min(media::request_rank(FORM) - 1)
+        } else {
+            rank
+        }
     };
-    content.iter().min_by_key(rank).map(|(media_type, media)| (*media_type, media))
+    content
+        .iter()
+        .min_by_key(rank)
+        .map(|(media_type, media)| (*media_type, media))
 }
 
 fn has_files(media: &View<'_>) -> bool {
-    let Some(schema) = media.get("schema") else { return false };
+    let Some(schema) = media.get("schema") else {
+        return false;
+    };
     let is_file = |node: &Node| node.text("format") == Some("binary");
     let properties = schema.entries("properties");
-    properties.iter().any(|(_, property)| is_file(property.node) || property.node.get("items").is_some_and(is_file))
+    properties.iter().any(|(_, property)| {
+        is_file(property.node) || property.node.get("items").is_some_and(is_file)
+    })
 }
 
 fn encoding(media_type: &str, media: &View<'_>) -> Encoding {
@@ -173,8 +254,13 @@ fn encoding(media_type: &str, media: &View<'_>) -> Encoding {
 
 /// How to send something whose media type does not tell.
 fn encoding_by_schema(media: &View<'_>) -> Encoding {
-    let Some(schema) = media.get("schema") else { return Encoding::Json };
-    match (schema.word("type").as_deref(), schema.word("format").as_deref()) {
+    let Some(schema) = media.get("schema") else {
+        return Encoding::Json;
+    };
+    match (
+        schema.word("type").as_deref(),
+        schema.word("format").as_deref(),
+    ) {
         (Some("string"), Some("binary")) | (Some("file"), _) => Encoding::Binary,
         (Some("string"), _) => Encoding::Text,
         _ => Encoding::Json,

@@ -25,9 +25,12 @@ const MOST_WARNINGS: usize = 20_000;
 pub(super) struct Book<'d> {
     documents: &'d Documents,
     /// What each reference led to, per document: looking through a thousand schemas once is enough.
-    found: RefCell<HashMap<usize, HashMap<Box<str>, Option<Found<'d>>>>>,
+    found: RefCell<HashMap<usize, Answers<'d>>>,
     warnings: RefCell<Warnings>,
 }
+
+/// What the references of one document led to, by their text.
+type Answers<'d> = HashMap<Box<str>, Option<Found<'d>>>;
 
 /// Where a reference led.
 #[derive(Debug, Clone)]
@@ -46,7 +49,11 @@ struct Warnings {
 impl<'d> Book<'d> {
     /// Opens documents.
     pub(super) fn new(documents: &'d Documents) -> Self {
-        Self { documents, found: RefCell::default(), warnings: RefCell::default() }
+        Self {
+            documents,
+            found: RefCell::default(),
+            warnings: RefCell::default(),
+        }
     }
 
     /// The root of the root document.
@@ -57,7 +64,9 @@ impl<'d> Book<'d> {
     /// Takes down what was skipped or bent.
     pub(super) fn warn(&self, place: String, reason: String) {
         let mut warnings = self.warnings.borrow_mut();
-        if warnings.list.len() < MOST_WARNINGS && warnings.seen.insert((place.clone(), reason.clone())) {
+        if warnings.list.len() < MOST_WARNINGS
+            && warnings.seen.insert((place.clone(), reason.clone()))
+        {
             warnings.list.push(Warning { place, reason });
         }
     }
@@ -74,12 +83,20 @@ impl<'d> Book<'d> {
 
     /// What a reference leads to.
     pub(super) fn find(&self, scope: usize, reference: &str) -> Option<Found<'d>> {
-        if let Some(known) = self.found.borrow().get(&scope).and_then(|known| known.get(reference)) {
+        if let Some(known) = self
+            .found
+            .borrow()
+            .get(&scope)
+            .and_then(|known| known.get(reference))
+        {
             return known.clone();
         }
         let found = self.look(scope, reference, 0);
         let mut memory = self.found.borrow_mut();
-        memory.entry(scope).or_default().insert(reference.into(), found.clone());
+        memory
+            .entry(scope)
+            .or_default()
+            .insert(reference.into(), found.clone());
         found
     }
 
@@ -93,11 +110,19 @@ impl<'d> Book<'d> {
         };
         let found = self.fragment(target, base, fragment, detours);
         // A piece of a document split over files often points at the whole it was cut from.
-        let in_whole = || (target != 0 && document.is_empty()).then(|| self.fragment(0, "", fragment, detours))?;
+        let in_whole = || {
+            (target != 0 && document.is_empty()).then(|| self.fragment(0, "", fragment, detours))?
+        };
         found.or_else(in_whole)
     }
 
-    fn fragment(&self, scope: usize, base: &str, fragment: &str, detours: usize) -> Option<Found<'d>> {
+    fn fragment(
+        &self,
+        scope: usize,
+        base: &str,
+        fragment: &str,
+        detours: usize,
+    ) -> Option<Found<'d>> {
         if fragment.is_empty() {
             return self.walk(scope, base, detours);
         }
@@ -117,14 +142,24 @@ impl<'d> Book<'d> {
         }
         let homes = ["/components/schemas", "/definitions"];
         let pointers = homes.map(|home| format!("{home}/{}", escape(name)));
-        let mut found = pointers.iter().filter_map(|pointer| self.walk(scope, pointer, detours));
-        found.next().or_else(|| pointers.iter().find_map(|pointer| self.walk(0, pointer, detours)))
+        let mut found = pointers
+            .iter()
+            .filter_map(|pointer| self.walk(scope, pointer, detours));
+        found.next().or_else(|| {
+            pointers
+                .iter()
+                .find_map(|pointer| self.walk(0, pointer, detours))
+        })
     }
 
     /// Goes down a pointer, through references that stand in its way.
     fn walk(&self, scope: usize, pointer: &str, detours: usize) -> Option<Found<'d>> {
         let documents = self.documents;
-        let mut at = Found { scope, node: &documents.get(scope).root, pointer: String::new() };
+        let mut at = Found {
+            scope,
+            node: &documents.get(scope).root,
+            pointer: String::new(),
+        };
         for token in pointer.split('/').skip(1) {
             let key = token.replace("~1", "/").replace("~0", "~");
             if step(at.node, &key).is_none()
@@ -141,18 +176,27 @@ impl<'d> Book<'d> {
 
     /// What a type that stands there might be called.
     fn type_name(&self, found: &Found<'_>) -> String {
-        let tokens: Vec<String> =
-            found.pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
+        let tokens: Vec<String> = found
+            .pointer
+            .split('/')
+            .skip(1)
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .collect();
         let Some(last) = tokens.last() else {
             return self.documents.get(found.scope).location.stem();
         };
-        let is_home = |token: &String| matches!(token.as_str(), "schemas" | "definitions" | "$defs");
+        let is_home =
+            |token: &String| matches!(token.as_str(), "schemas" | "definitions" | "$defs");
         let below = match tokens.iter().rposition(is_home) {
             Some(home) if home + 1 < tokens.len() => &tokens[home + 1..],
             _ if tokens[0] == "paths" => &tokens[1..],
             _ => return last.clone(),
         };
-        let telling: Vec<&str> = below.iter().map(String::as_str).filter(|token| !says_nothing(token)).collect();
+        let telling: Vec<&str> = below
+            .iter()
+            .map(String::as_str)
+            .filter(|token| !says_nothing(token))
+            .collect();
         telling.join("_").trim_matches(['/', '_']).to_owned()
     }
 }
@@ -179,8 +223,18 @@ fn step<'d>(node: &'d Node, key: &str) -> Option<&'d Node> {
 /// Words of the specification inside a pointer, which name nothing.
 fn says_nothing(token: &str) -> bool {
     let structure = [
-        "additionalProperties", "allOf", "anyOf", "application/json", "content", "items", "oneOf", "parameters",
-        "properties", "requestBody", "responses", "schema",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "application/json",
+        "content",
+        "items",
+        "oneOf",
+        "parameters",
+        "properties",
+        "requestBody",
+        "responses",
+        "schema",
     ];
     structure.contains(&token)
 }
@@ -205,22 +259,47 @@ mod tests {
     fn leads(scope: usize, reference: &str, place: &str, name: &str) {
         let documents = Documents::of(&[
             ("api.yaml", ROOT),
-            ("models/pet.yaml", r##"{"type": "object", "a": {"$ref": "#/components/schemas/Pet"}}"##),
+            (
+                "models/pet.yaml",
+                r##"{"type": "object", "a": {"$ref": "#/components/schemas/Pet"}}"##,
+            ),
         ]);
         let book = Book::new(&documents);
-        let target = book.resolve(scope, reference).map(|target| (target.key, target.name));
+        let target = book
+            .resolve(scope, reference)
+            .map(|target| (target.key, target.name));
         let wanted = (!place.is_empty()).then(|| (place.to_owned(), name.to_owned()));
         assert_eq!(target, wanted, "{reference}");
     }
 
     #[test]
     fn references_in_every_spelling() {
-        leads(0, "#/components/schemas/Pet", "api.yaml#/components/schemas/Pet", "Pet");
-        leads(0, "#components/schemas/Pet", "api.yaml#/components/schemas/Pet", "Pet");
+        leads(
+            0,
+            "#/components/schemas/Pet",
+            "api.yaml#/components/schemas/Pet",
+            "Pet",
+        );
+        leads(
+            0,
+            "#components/schemas/Pet",
+            "api.yaml#/components/schemas/Pet",
+            "Pet",
+        );
         leads(0, "Pet", "api.yaml#/components/schemas/Pet", "Pet");
-        leads(0, "#/components/schemas/Odd%20Name", "api.yaml#/components/schemas/Odd Name", "Odd Name");
+        leads(
+            0,
+            "#/components/schemas/Odd%20Name",
+            "api.yaml#/components/schemas/Odd Name",
+            "Odd Name",
+        );
         leads(0, "#tree", "api.yaml#/components/schemas/Tree", "Tree");
-        leads(0, "https://x.com/tree", "api.yaml#/components/schemas/Tree", "Tree");
+        leads(
+            0,
+            "https://x.com/tree",
+            "api.yaml#/components/schemas/Tree",
+            "Tree",
+        );
         leads(
             0,
             "#/paths/~1a~1%7Bb%7D/get/responses/200/schema",
@@ -241,7 +320,12 @@ mod tests {
 
     #[test]
     fn a_piece_may_point_at_the_whole() {
-        leads(1, "#/components/schemas/Pet", "api.yaml#/components/schemas/Pet", "Pet");
+        leads(
+            1,
+            "#/components/schemas/Pet",
+            "api.yaml#/components/schemas/Pet",
+            "Pet",
+        );
         leads(1, "#", "models/pet.yaml#", "pet");
     }
 

@@ -10,17 +10,15 @@ use toolscript_catalog::{
 use url::Url;
 
 use super::{
-    LoadError, bodies,
-    book::Book,
-    documents::Documents,
-    info, names, paging,
-    security, servers, text,
-    view::View,
+    LoadError, bodies, book::Book, documents::Documents, info, names, paging, security, servers,
+    text, view::View,
 };
 use crate::openapi::operation::{Api, Operation, Scheme};
 
 /// The methods a path item may hold, besides those it names itself.
-const METHODS: &[&str] = &["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+const METHODS: &[&str] = &[
+    "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
+];
 
 /// What reads a document into functions.
 pub(super) struct Compiler<'b> {
@@ -40,33 +38,54 @@ struct Draft {
 /// Makes a listing and a plan of documents.
 pub(super) fn compile(documents: &Documents) -> Result<(Listing, Api), LoadError> {
     let book = Book::new(documents);
-    let (mut listing, api) = read(&book, documents)?;
+    let (mut listing, api) = read(&book, documents);
     listing.warnings = all_warnings(documents, book.take_warnings(), listing.warnings);
     if listing.functions.is_empty() {
         let location = documents.get(0).shown.clone();
-        return Err(LoadError::NoOperations { location, skipped: listing.warnings });
+        return Err(LoadError::NoOperations {
+            location,
+            skipped: listing.warnings,
+        });
     }
     text::clean_listing(&mut listing);
     Ok((listing, api))
 }
 
 /// Everything that was taken down. Where a document could not be read, the reason for that says it all.
-fn all_warnings(documents: &Documents, skipped: Vec<Warning>, schemas: Vec<Warning>) -> Vec<Warning> {
-    let told: HashSet<&str> = documents.warnings.iter().map(|warning| warning.place.as_str()).collect();
-    let new = skipped.into_iter().chain(schemas).filter(|warning| !told.contains(warning.place.as_str()));
+fn all_warnings(
+    documents: &Documents,
+    skipped: Vec<Warning>,
+    schemas: Vec<Warning>,
+) -> Vec<Warning> {
+    let told: HashSet<&str> = documents
+        .warnings
+        .iter()
+        .map(|warning| warning.place.as_str())
+        .collect();
+    let new = skipped
+        .into_iter()
+        .chain(schemas)
+        .filter(|warning| !told.contains(warning.place.as_str()));
     documents.warnings.iter().cloned().chain(new).collect()
 }
 
-fn read<'b>(book: &'b Book<'b>, documents: &Documents) -> Result<(Listing, Api), LoadError> {
+fn read<'b>(book: &'b Book<'b>, documents: &Documents) -> (Listing, Api) {
     let root = book.root();
     let base = servers::base(&root, documents.get(0).location.url());
     let own_servers = servers::of_document(&root, base.as_ref());
     let schemes = security::schemes(&root, base.as_ref());
-    let mut compiler = Compiler { reader: Reader::new(book), root: root.clone(), base, schemes };
+    let mut compiler = Compiler {
+        reader: Reader::new(book),
+        root: root.clone(),
+        base,
+        schemes,
+    };
     let mut drafts = compiler.drafts();
     name(&mut drafts);
     let info = info::read(&root, &own_servers);
-    let Compiler { reader, schemes, .. } = compiler;
+    let Compiler {
+        reader, schemes, ..
+    } = compiler;
     let (types, warnings) = reader.finish();
     let (mut functions, mut operations) = (Vec::new(), Vec::new());
     for draft in drafts {
@@ -74,8 +93,20 @@ fn read<'b>(book: &'b Book<'b>, documents: &Documents) -> Result<(Listing, Api),
         functions.push(function);
         operations.push(operation);
     }
-    let listing = Listing { info, functions, types, warnings };
-    Ok((listing, Api { servers: own_servers, schemes, operations }))
+    let listing = Listing {
+        info,
+        functions,
+        types,
+        warnings,
+    };
+    (
+        listing,
+        Api {
+            servers: own_servers,
+            schemes,
+            operations,
+        },
+    )
 }
 
 impl<'b> Compiler<'b> {
@@ -86,12 +117,18 @@ impl<'b> Compiler<'b> {
 
     /// `consumes` or `produces` of Swagger 2.0: the operation's own word, else the document's.
     pub(super) fn media_types(&self, operation: &View<'b>, key: &str) -> Vec<String> {
-        let owner = if operation.has(key) { operation } else { &self.root };
+        let owner = if operation.has(key) {
+            operation
+        } else {
+            &self.root
+        };
         owner.texts(key)
     }
 
     fn drafts(&mut self) -> Vec<Draft> {
-        let Some(paths) = self.root.get("paths") else { return Vec::new() };
+        let Some(paths) = self.root.get("paths") else {
+            return Vec::new();
+        };
         let mut drafts = Vec::new();
         for (path, node) in paths.node.entries() {
             if path.starts_with("x-") || *node == Node::Null {
@@ -128,20 +165,34 @@ impl<'b> Compiler<'b> {
         let (body, request_body) = self.body(operation, &inputs).unzip();
         let answers = self.answers(operation);
         let (parameters, fields) = inputs.parameters.into_iter().unzip();
-        let first_of = |key: &str| Some(operation.text(key)).filter(|text| !text.is_empty()).unwrap_or_else(|| item.text(key));
+        let first_of = |key: &str| {
+            Some(operation.text(key))
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| item.text(key))
+        };
         let (summary, description) = (first_of("summary"), first_of("description"));
         let tags = operation.texts("tags");
         let method = method.to_ascii_uppercase();
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
         let function = Function {
             original: operation.word("operationId").unwrap_or_default(),
-            group: tags.first().cloned().unwrap_or_else(|| first_segment(&path)),
+            group: tags
+                .first()
+                .cloned()
+                .unwrap_or_else(|| first_segment(&path)),
             summary: text::summary(&summary, &description),
             description: whole_description(&summary, description),
             endpoint: format!("{method} {path}"),
             deprecated: operation.flag("deprecated"),
             effect: effect(&method),
-            params: Object { fields, extra: Extra::Unspecified },
+            params: Object {
+                fields,
+                extra: Extra::Unspecified,
+            },
             body,
             returns: answers.returns,
             errors: answers.errors,
@@ -159,13 +210,25 @@ impl<'b> Compiler<'b> {
             parameters,
             paging: None,
         };
-        Draft { function, operation, has_link_header: answers.has_link_header }
+        Draft {
+            function,
+            operation,
+            has_link_header: answers.has_link_header,
+        }
     }
 
     /// Servers of the operation, else of the path.
-    fn own_servers(&self, item: &View<'b>, operation: &View<'b>) -> Vec<crate::openapi::operation::Server> {
+    fn own_servers(
+        &self,
+        item: &View<'b>,
+        operation: &View<'b>,
+    ) -> Vec<crate::openapi::operation::Server> {
         let own = servers::of(operation, self.base.as_ref());
-        if own.is_empty() { servers::of(item, self.base.as_ref()) } else { own }
+        if own.is_empty() {
+            servers::of(item, self.base.as_ref())
+        } else {
+            own
+        }
     }
 }
 
@@ -183,10 +246,16 @@ fn items_at(written: View<'_>) -> Vec<View<'_>> {
 /// The operations of a path item by method.
 fn operations_in<'b>(item: &View<'b>) -> Vec<(String, View<'b>)> {
     let entries = item.node.entries().iter();
-    let methods = entries.filter(|(key, _)| METHODS.iter().any(|method| method.eq_ignore_ascii_case(key)));
+    let methods = entries.filter(|(key, _)| {
+        METHODS
+            .iter()
+            .any(|method| method.eq_ignore_ascii_case(key))
+    });
     let mut operations: Vec<(String, View<'b>)> = Vec::new();
     for (method, node) in methods {
-        let Some(written) = item.child(method, node).followed() else { continue };
+        let Some(written) = item.child(method, node).followed() else {
+            continue;
+        };
         operations.push((method.to_ascii_lowercase(), written));
     }
     for (method, operation) in item.entries("additionalOperations") {
@@ -196,11 +265,23 @@ fn operations_in<'b>(item: &View<'b>) -> Vec<(String, View<'b>)> {
 }
 
 fn name(drafts: &mut [Draft]) {
-    let methods: Vec<String> = drafts.iter().map(|draft| draft.operation.method.to_ascii_lowercase()).collect();
-    let identity = |(draft, method): (&'_ Draft, &'_ String)| (draft.function.original.clone(), method.clone(), draft.operation.path.clone());
-    let identities: Vec<(String, String, String)> = drafts.iter().zip(&methods).map(identity).collect();
-    let operations: Vec<names::Identity<'_>> =
-        identities.iter().map(|(id, method, path)| names::Identity { id, method, path }).collect();
+    let methods: Vec<String> = drafts
+        .iter()
+        .map(|draft| draft.operation.method.to_ascii_lowercase())
+        .collect();
+    let identity = |(draft, method): (&'_ Draft, &'_ String)| {
+        (
+            draft.function.original.clone(),
+            method.clone(),
+            draft.operation.path.clone(),
+        )
+    };
+    let identities: Vec<(String, String, String)> =
+        drafts.iter().zip(&methods).map(identity).collect();
+    let operations: Vec<names::Identity<'_>> = identities
+        .iter()
+        .map(|(id, method, path)| names::Identity { id, method, path })
+        .collect();
     let names: Vec<FunctionName> = names::settle(&operations);
     for (draft, name) in drafts.iter_mut().zip(names) {
         draft.function.name = name;
@@ -209,10 +290,18 @@ fn name(drafts: &mut [Draft]) {
 
 /// What can only be told once all types are known.
 fn finish(draft: Draft, types: &Types) -> (Function, Operation) {
-    let Draft { mut function, mut operation, has_link_header } = draft;
+    let Draft {
+        mut function,
+        mut operation,
+        has_link_header,
+    } = draft;
     for (parameter, field) in operation.parameters.iter_mut().zip(&function.params.fields) {
         if let Some(object) = field.ty.as_object(types) {
-            parameter.order = object.fields.iter().map(|field| field.name.to_string()).collect();
+            parameter.order = object
+                .fields
+                .iter()
+                .map(|field| field.name.to_string())
+                .collect();
         }
     }
     if let (Some(plan), Some(body)) = (&mut operation.body, &function.body) {
@@ -224,7 +313,9 @@ fn finish(draft: Draft, types: &Types) -> (Function, Operation) {
 }
 
 fn first_segment(path: &str) -> String {
-    let mut segments = path.split('/').filter(|segment| !segment.is_empty() && !segment.starts_with('{'));
+    let mut segments = path
+        .split('/')
+        .filter(|segment| !segment.is_empty() && !segment.starts_with('{'));
     segments.next().unwrap_or_default().to_owned()
 }
 
@@ -233,7 +324,11 @@ fn whole_description(summary: &str, description: String) -> String {
     if summary.lines().nth(1).is_none() {
         return description;
     }
-    if description.is_empty() { summary.to_owned() } else { format!("{summary}\n\n{description}") }
+    if description.is_empty() {
+        summary.to_owned()
+    } else {
+        format!("{summary}\n\n{description}")
+    }
 }
 
 fn effect(method: &str) -> Effect {

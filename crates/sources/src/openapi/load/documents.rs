@@ -69,7 +69,7 @@ struct Loader<'c> {
 /// A document that is wanted, and who wants it.
 struct Wanted {
     location: Location,
-    wanted_by: usize,
+    asked_by: usize,
     reference: Reference,
 }
 
@@ -101,14 +101,20 @@ impl Documents {
         let mut wants = Vec::new();
         for (name, text) in files {
             let location = Location::parse(name, folder);
-            let content = fetch::Content { location, bytes: text.as_bytes().to_vec().into() };
+            let content = fetch::Content {
+                location,
+                bytes: text.as_bytes().to_vec().into(),
+            };
             let arrival = read(&content, name).unwrap();
             wants.push(documents.push(arrival, (*name).to_owned()));
         }
         for (from, references) in wants.into_iter().enumerate() {
             for reference in references {
                 let target = documents.list[from].location.join(&reference.document);
-                let index = documents.list.iter().position(|document| Ok(&document.location) == target.as_ref());
+                let index = documents
+                    .list
+                    .iter()
+                    .position(|document| Ok(&document.location) == target.as_ref());
                 if let Some(index) = index {
                     documents.list[from].links.insert(reference.document, index);
                 }
@@ -131,25 +137,39 @@ impl Documents {
         if let Some(index) = self.list[scope].links.get(document) {
             return Some((*index, ""));
         }
-        self.ids.get(document).map(|(index, pointer)| (*index, pointer.as_str()))
+        self.ids
+            .get(document)
+            .map(|(index, pointer)| (*index, pointer.as_str()))
     }
 
     /// Takes a document in and gives what it refers to.
     fn push(&mut self, arrival: Arrival, shown: String) -> Vec<Reference> {
         let index = self.list.len();
         for remark in arrival.remarks {
-            self.warnings.push(Warning { place: shown.clone(), reason: remark });
+            self.warnings.push(Warning {
+                place: shown.clone(),
+                reason: remark,
+            });
         }
         for pointer in arrival.scan.duplicates {
             let reason = "stands there more than once; the last one counts".to_owned();
-            self.warnings.push(Warning { place: format!("{shown}#{pointer}"), reason });
+            self.warnings.push(Warning {
+                place: format!("{shown}#{pointer}"),
+                reason,
+            });
         }
         for (id, pointer) in arrival.scan.ids {
             self.ids.entry(id).or_insert((index, pointer));
         }
         let anchors = arrival.scan.anchors.into_iter().collect();
         let (location, root) = (arrival.location, arrival.root);
-        self.list.push(Document { location, shown, root, links: HashMap::new(), anchors });
+        self.list.push(Document {
+            location,
+            shown,
+            root,
+            links: HashMap::new(),
+            anchors,
+        });
         arrival.scan.references
     }
 }
@@ -170,18 +190,24 @@ impl Loader<'_> {
             shown = format!("{shown}({index})");
         }
         let references = self.documents.push(arrival, shown);
-        references.into_iter().map(|reference| (index, reference)).collect()
+        references
+            .into_iter()
+            .map(|reference| (index, reference))
+            .collect()
     }
 
     /// Reads what is referred to, then what that refers to, until nothing is missing.
     async fn follow(&mut self, mut references: Vec<(usize, Reference)>) {
         while !references.is_empty() {
             let (wanted, repeated) = self.sort(references);
-            let arrivals: Vec<(Wanted, Result<Arrival, LoadError>)> =
-                stream::iter(wanted).map(|wanted| self.fetch(wanted)).buffered(AT_ONCE).collect().await;
+            let arrivals: Vec<(Wanted, Result<Arrival, LoadError>)> = stream::iter(wanted)
+                .map(|wanted| self.fetch(wanted))
+                .buffered(AT_ONCE)
+                .collect()
+                .await;
             references = Vec::new();
             for (wanted, arrival) in arrivals {
-                references.extend(self.settle(wanted, arrival));
+                references.extend(self.settle(&wanted, arrival));
             }
             for wanted in repeated {
                 self.link(&wanted);
@@ -192,24 +218,32 @@ impl Loader<'_> {
     /// Tells new documents from those that are known or already wanted.
     fn sort(&mut self, references: Vec<(usize, Reference)>) -> (Vec<Wanted>, Vec<Wanted>) {
         let (mut new, mut known) = (Vec::new(), Vec::new());
-        for (wanted_by, reference) in references {
-            let location = match self.documents.list[wanted_by].location.join(&reference.document) {
+        for (asked_by, reference) in references {
+            let location = match self.documents.list[asked_by]
+                .location
+                .join(&reference.document)
+            {
                 Ok(location) => location,
                 Err(problem) => {
                     let reason = format!("`{}` {problem}", reference.document);
-                    self.warn(wanted_by, &reference, reason);
+                    self.warn(asked_by, &reference, reason);
                     continue;
                 }
             };
-            let wanted = Wanted { location, wanted_by, reference };
+            let wanted = Wanted {
+                location,
+                asked_by,
+                reference,
+            };
             if self.by_location.contains_key(&wanted.location) {
                 known.push(wanted);
             } else if self.by_location.len() < MOST_DOCUMENTS {
                 self.by_location.insert(wanted.location.clone(), None);
                 new.push(wanted);
             } else {
-                let reason = format!("is left out: a source may be spread over {MOST_DOCUMENTS} documents");
-                self.warn(wanted_by, &wanted.reference, reason);
+                let reason =
+                    format!("is left out: a source may be spread over {MOST_DOCUMENTS} documents");
+                self.warn(asked_by, &wanted.reference, reason);
             }
         }
         (new, known)
@@ -229,21 +263,27 @@ impl Loader<'_> {
         prepare(content, shown).await
     }
 
-    fn settle(&mut self, wanted: Wanted, arrival: Result<Arrival, LoadError>) -> Vec<(usize, Reference)> {
+    fn settle(
+        &mut self,
+        wanted: &Wanted,
+        arrival: Result<Arrival, LoadError>,
+    ) -> Vec<(usize, Reference)> {
         let hash = arrival.as_ref().ok().map(|arrival| arrival.hash);
         self.documents.others.push((wanted.location.clone(), hash));
         match arrival {
             Err(error) => {
                 let reason = format!("leads nowhere: {error}");
-                self.warn(wanted.wanted_by, &wanted.reference, reason);
+                self.warn(wanted.asked_by, &wanted.reference, reason);
                 Vec::new()
             }
             Ok(arrival) => {
                 let index = self.documents.list.len();
-                self.by_location.insert(arrival.location.clone(), Some(index));
-                self.by_location.insert(wanted.location.clone(), Some(index));
+                self.by_location
+                    .insert(arrival.location.clone(), Some(index));
+                self.by_location
+                    .insert(wanted.location.clone(), Some(index));
                 let references = self.admit(arrival);
-                self.link(&wanted);
+                self.link(wanted);
                 references
             }
         }
@@ -251,7 +291,7 @@ impl Loader<'_> {
 
     fn link(&mut self, wanted: &Wanted) {
         if let Some(Some(index)) = self.by_location.get(&wanted.location) {
-            let links = &mut self.documents.list[wanted.wanted_by].links;
+            let links = &mut self.documents.list[wanted.asked_by].links;
             links.insert(wanted.reference.document.clone(), *index);
         }
     }
@@ -270,11 +310,18 @@ async fn prepare(content: fetch::Content, shown: String) -> Result<Arrival, Load
 }
 
 fn read(content: &fetch::Content, shown: &str) -> Result<Arrival, LoadError> {
-    let Parsed { mut root, remarks } = match content.location.is_prose() {
-        true => parse::prose(&content.bytes),
-        false => parse::parse(&content.bytes, shown)?,
+    let Parsed { mut root, remarks } = if content.location.is_prose() {
+        parse::prose(&content.bytes)
+    } else {
+        parse::parse(&content.bytes, shown)?
     };
     let scan = scan(&mut root);
     let hash = blake3::hash(&content.bytes);
-    Ok(Arrival { location: content.location.clone(), root, scan, remarks, hash })
+    Ok(Arrival {
+        location: content.location.clone(),
+        root,
+        scan,
+        remarks,
+        hash,
+    })
 }

@@ -37,7 +37,9 @@ pub enum LoadError {
         cause: std::io::Error,
     },
     /// The URL gave no document.
-    #[error("cannot fetch `{location}`: {cause}; is the address right, and can this machine reach it?")]
+    #[error(
+        "cannot fetch `{location}`: {cause}; is the address right, and can this machine reach it?"
+    )]
     Fetch {
         /// What was asked for.
         location: String,
@@ -99,7 +101,9 @@ pub enum LoadError {
         line: usize,
     },
     /// More values than we hold, usually by aliases of aliases.
-    #[error("`{location}` unfolds into too many values at line {line}; use `$ref` instead of YAML aliases there")]
+    #[error(
+        "`{location}` unfolds into too many values at line {line}; use `$ref` instead of YAML aliases there"
+    )]
     TooManyValues {
         /// What was asked for.
         location: String,
@@ -107,7 +111,9 @@ pub enum LoadError {
         line: usize,
     },
     /// Neither `openapi` nor `swagger`.
-    #[error("`{location}` is not an OpenAPI document: {found}; it should begin with `openapi: 3.x` or `swagger: \"2.0\"`")]
+    #[error(
+        "`{location}` is not an OpenAPI document: {found}; it should begin with `openapi: 3.x` or `swagger: \"2.0\"`"
+    )]
     NotOpenApi {
         /// What was asked for.
         location: String,
@@ -140,7 +146,9 @@ pub enum LoadError {
     #[error("nothing to load: set `spec` to a path or URL, or `generated` to a directory")]
     Nothing,
     /// A generated directory that cannot be read back.
-    #[error("cannot read the generated directory `{location}`: {problem}; write it again with `toolscript generate`")]
+    #[error(
+        "cannot read the generated directory `{location}`: {problem}; write it again with `toolscript generate`"
+    )]
     Generated {
         /// The directory.
         location: String,
@@ -169,6 +177,11 @@ fn wanted(name: &str) -> String {
 fn first_reason(skipped: &[Warning]) -> String {
     match skipped.first() {
         None => "; `paths` is missing or empty".to_owned(),
-        Some(first) => format!("; {} skipped, the first at {}: {}", skipped.len(), first.place, first.reason),
+        Some(first) => format!(
+            "; {} skipped, the first at {}: {}",
+            skipped.len(),
+            first.place,
+            first.reason
+        ),
     }
 }

@@ -11,7 +11,9 @@ const LARGEST: usize = 16 << 10;
 /// The first example of a parameter, a media type or a schema.
 pub(super) fn first(view: &View<'_>) -> Option<Value> {
     let own = view.raw("example").map(|example| example.node);
-    own.map(Node::to_value).or_else(|| listed(view)).filter(is_worth_showing)
+    own.map(Node::to_value)
+        .or_else(|| listed(view))
+        .filter(is_worth_showing)
 }
 
 fn listed(view: &View<'_>) -> Option<Value> {
@@ -21,7 +23,9 @@ fn listed(view: &View<'_>) -> Option<Value> {
     }
     let values = examples.children();
     let value = |(_, example): &(&str, View<'_>)| {
-        let value = ["value", "dataValue"].iter().find_map(|key| example.node.get(key));
+        let value = ["value", "dataValue"]
+            .iter()
+            .find_map(|key| example.node.get(key));
         value.map(Node::to_value)
     };
     values.iter().find_map(value)

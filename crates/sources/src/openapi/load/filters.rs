@@ -16,41 +16,66 @@ pub(super) fn apply(compiled: &mut Compiled, settings: &Settings, location: &str
     for key in settings.frozen_params.keys() {
         if !freeze(compiled, key) {
             let reason = "no operation has a parameter of this name".to_owned();
-            compiled.listing.warnings.push(Warning { place: format!("frozen_params.{key}"), reason });
+            compiled.listing.warnings.push(Warning {
+                place: format!("frozen_params.{key}"),
+                reason,
+            });
         }
     }
     match &settings.base_url {
         Some(url) => compiled.listing.info.address.clone_from(url),
         None if !has_address(compiled) => {
-            let reason = "the document names no absolute server URL; set `base_url` to call it".to_owned();
-            compiled.listing.warnings.push(Warning { place: format!("{location}#/servers"), reason });
+            let reason =
+                "the document names no absolute server URL; set `base_url` to call it".to_owned();
+            compiled.listing.warnings.push(Warning {
+                place: format!("{location}#/servers"),
+                reason,
+            });
         }
         None => {}
     }
 }
 
 fn has_address(compiled: &Compiled) -> bool {
-    compiled.api.servers.first().is_some_and(|server| server.url.contains("://") || server.url.starts_with('{'))
+    compiled
+        .api
+        .servers
+        .first()
+        .is_some_and(|server| server.url.contains("://") || server.url.starts_with('{'))
 }
 
 fn select(compiled: &mut Compiled, settings: &Settings) {
     let included = Patterns::new(&settings.include);
     let excluded = Patterns::new(&settings.exclude);
-    let functions = compiled.listing.functions.iter().zip(&compiled.api.operations);
+    let functions = compiled
+        .listing
+        .functions
+        .iter()
+        .zip(&compiled.api.operations);
     let (mut used_includes, mut used_excludes) = (HashSet::new(), HashSet::new());
     let keep: Vec<bool> = functions
         .map(|(function, operation)| {
             let subjects = subjects(function, operation);
-            let wanted = included.matches(&subjects, &mut used_includes) || settings.include.is_empty();
+            let wanted =
+                included.matches(&subjects, &mut used_includes) || settings.include.is_empty();
             wanted && !excluded.matches(&subjects, &mut used_excludes)
         })
         .collect();
     let mut decisions = keep.iter().copied();
-    compiled.listing.functions.retain(|_| decisions.next().unwrap_or_default());
+    compiled
+        .listing
+        .functions
+        .retain(|_| decisions.next().unwrap_or_default());
     let mut decisions = keep.iter().copied();
-    compiled.api.operations.retain(|_| decisions.next().unwrap_or_default());
+    compiled
+        .api
+        .operations
+        .retain(|_| decisions.next().unwrap_or_default());
     drop_unreached(&compiled.listing.functions, &mut compiled.listing.types);
-    let unused = included.unused("include", &used_includes).into_iter().chain(excluded.unused("exclude", &used_excludes));
+    let unused = included
+        .unused("include", &used_includes)
+        .into_iter()
+        .chain(excluded.unused("exclude", &used_excludes));
     compiled.listing.warnings.extend(unused);
 }
 
@@ -66,7 +91,10 @@ fn subjects(function: &Function, operation: &Operation) -> Vec<String> {
         subjects.push(tag.clone());
         subjects.push(format!("{tag}/{}", function.name));
     }
-    subjects.iter().map(|subject| subject.to_lowercase()).collect()
+    subjects
+        .iter()
+        .map(|subject| subject.to_lowercase())
+        .collect()
 }
 
 struct Patterns<'a> {
@@ -76,7 +104,13 @@ struct Patterns<'a> {
 
 impl<'a> Patterns<'a> {
     fn new(written: &'a [String]) -> Self {
-        Self { written, lower: written.iter().map(|pattern| pattern.to_lowercase()).collect() }
+        Self {
+            written,
+            lower: written
+                .iter()
+                .map(|pattern| pattern.to_lowercase())
+                .collect(),
+        }
     }
 
     /// Whether any pattern matches any subject; those that do are noted as used.
@@ -92,7 +126,11 @@ impl<'a> Patterns<'a> {
     }
 
     fn unused(&self, key: &str, used: &HashSet<usize>) -> Vec<Warning> {
-        let unused = self.written.iter().enumerate().filter(|(at, _)| !used.contains(at));
+        let unused = self
+            .written
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !used.contains(at));
         let warning = |(_, pattern): (usize, &String)| Warning {
             place: key.to_owned(),
             reason: format!("`{pattern}` matches no tag, path, operation or function"),
@@ -104,13 +142,17 @@ impl<'a> Patterns<'a> {
 /// Whether the text fits the pattern, in which `*` stands for anything.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut last: Option<&str> = None;
     for piece in pieces {
         if let Some(middle) = last
             && !middle.is_empty()
         {
-            let Some(at) = rest.find(middle) else { return false };
+            let Some(at) = rest.find(middle) else {
+                return false;
+            };
             rest = &rest[at + middle.len()..];
         }
         last = Some(piece);
@@ -138,7 +180,11 @@ fn drop_unreached(functions: &[Function], types: &mut Types) {
     let mut open: Vec<TypeName> = Vec::new();
     for function in functions {
         let mut visit = |name: &TypeName| open.push(name.clone());
-        function.params.fields.iter().for_each(|field| field.ty.for_each_name(&mut visit));
+        function
+            .params
+            .fields
+            .iter()
+            .for_each(|field| field.ty.for_each_name(&mut visit));
         function.returns.ty.for_each_name(&mut visit);
         if let Some(body) = &function.body {
             body.ty.for_each_name(&mut visit);
@@ -149,7 +195,9 @@ fn drop_unreached(functions: &[Function], types: &mut Types) {
             continue;
         }
         if let Some(definition) = types.get(&name) {
-            definition.ty.for_each_name(&mut |name| open.push(name.clone()));
+            definition
+                .ty
+                .for_each_name(&mut |name| open.push(name.clone()));
         }
     }
     types.retain(|name, _| reached.contains(name));
@@ -161,12 +209,21 @@ mod tests {
 
     #[test]
     fn stars_stand_for_anything() {
-        for (pattern, text) in
-            [("pets", "pets"), ("pets/*", "pets/get"), ("*pets*", "my-pets-v2"), ("a*b*c", "a-b-b-c"), ("*", "")]
-        {
+        for (pattern, text) in [
+            ("pets", "pets"),
+            ("pets/*", "pets/get"),
+            ("*pets*", "my-pets-v2"),
+            ("a*b*c", "a-b-b-c"),
+            ("*", ""),
+        ] {
             assert!(glob(pattern, text), "{pattern} {text}");
         }
-        for (pattern, text) in [("pets", "pets2"), ("pets/*", "pets"), ("a*b*c", "a-c-b"), ("ab*ba", "aba")] {
+        for (pattern, text) in [
+            ("pets", "pets2"),
+            ("pets/*", "pets"),
+            ("a*b*c", "a-c-b"),
+            ("ab*ba", "aba"),
+        ] {
             assert!(!glob(pattern, text), "{pattern} {text}");
         }
     }

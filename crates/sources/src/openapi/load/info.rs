@@ -13,18 +13,25 @@ pub(super) fn read(root: &View<'_>, own_servers: &[Server]) -> SourceInfo {
     if let Some(info) = root.get("info") {
         title = info.text("title");
         version = info.text("version");
-        description = paragraphs(&[info.text("summary"), info.text("description"), server_notes(root)]);
+        description = paragraphs(&[
+            info.text("summary"),
+            info.text("description"),
+            server_notes(root),
+        ]);
         links = info_links(&info);
     }
     links.extend(external_docs(root));
     let tags = root.items("tags");
-    links.extend(tags.iter().flat_map(external_docs));
+    links.extend(tags.iter().filter_map(external_docs));
     SourceInfo {
         kind: "openapi".to_owned(),
         title,
         description,
         version,
-        address: own_servers.first().map(servers::address).unwrap_or_default(),
+        address: own_servers
+            .first()
+            .map(servers::address)
+            .unwrap_or_default(),
         links,
         groups: groups(&tags),
     }
@@ -33,7 +40,11 @@ pub(super) fn read(root: &View<'_>, own_servers: &[Server]) -> SourceInfo {
 /// The page a place refers to for more.
 pub(super) fn external_docs(view: &View<'_>) -> Option<Link> {
     let docs = view.get("externalDocs")?;
-    Some(Link { url: docs.text("url"), description: docs.text("description") }).filter(|link| !link.url.is_empty())
+    Some(Link {
+        url: docs.text("url"),
+        description: docs.text("description"),
+    })
+    .filter(|link| !link.url.is_empty())
 }
 
 fn groups(tags: &[View<'_>]) -> BTreeMap<String, String> {
@@ -69,13 +80,23 @@ fn info_links(info: &View<'_>) -> Vec<Link> {
 }
 
 fn named(what: &str, name: &str) -> String {
-    if name.is_empty() { what.to_owned() } else { format!("{what}: {name}") }
+    if name.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what}: {name}")
+    }
 }
 
 fn server_notes(root: &View<'_>) -> String {
     let notes = servers::descriptions(root).into_iter();
-    let lines: Vec<String> = notes.map(|(url, description)| format!("- {url}: {description}")).collect();
-    if lines.is_empty() { String::new() } else { format!("Servers:\n{}", lines.join("\n")) }
+    let lines: Vec<String> = notes
+        .map(|(url, description)| format!("- {url}: {description}"))
+        .collect();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("Servers:\n{}", lines.join("\n"))
+    }
 }
 
 fn paragraphs(texts: &[String]) -> String {

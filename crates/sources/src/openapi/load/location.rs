@@ -54,7 +54,9 @@ impl Location {
                 if reference.starts_with(['/', '\\']) || reference.contains(':') {
                     return Err(BadReference::Absolute);
                 }
-                let decoded = percent_decode_str(reference).decode_utf8_lossy().replace('\\', "/");
+                let decoded = percent_decode_str(reference)
+                    .decode_utf8_lossy()
+                    .replace('\\', "/");
                 let folder = base.parent().unwrap_or(Path::new(""));
                 Ok(Self::File(normal(&folder.join(decoded))))
             }
@@ -64,7 +66,11 @@ impl Location {
     /// How the address is shown to people: short, and without anything secret in it.
     pub(crate) fn shown(&self, folder: &Path) -> String {
         match self {
-            Self::File(path) => path.strip_prefix(normal(folder)).unwrap_or(path).display().to_string(),
+            Self::File(path) => path
+                .strip_prefix(normal(folder))
+                .unwrap_or(path)
+                .display()
+                .to_string(),
             Self::Url(url) => {
                 let mut url = url.clone();
                 let has_query = url.query().is_some();
@@ -72,7 +78,11 @@ impl Location {
                 url.set_fragment(None);
                 // Neither can fail on a URL that has a host.
                 let _stays = url.set_username("").and_then(|()| url.set_password(None));
-                if has_query { format!("{url}?…") } else { url.to_string() }
+                if has_query {
+                    format!("{url}?…")
+                } else {
+                    url.to_string()
+                }
             }
         }
     }
@@ -83,7 +93,8 @@ impl Location {
             Self::File(path) => path.as_path(),
             Self::Url(url) => Path::new(url.path()),
         };
-        let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let text =
+            |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let stem = text(path.file_stem()).unwrap_or_default();
         match stem.as_str() {
             "index" | "_index" => text(path.parent().and_then(Path::file_name)).unwrap_or(stem),
@@ -98,7 +109,9 @@ impl Location {
             Self::Url(url) => Path::new(url.path()),
         };
         let extension = path.extension().unwrap_or_default();
-        ["md", "markdown", "txt"].iter().any(|prose| extension.eq_ignore_ascii_case(prose))
+        ["md", "markdown", "txt"]
+            .iter()
+            .any(|prose| extension.eq_ignore_ascii_case(prose))
     }
 
     /// The URL, if it is one.
@@ -121,7 +134,9 @@ fn normal(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+            Component::ParentDir
+                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
+            {
                 out.pop();
             }
             part => out.push(part),
@@ -143,7 +158,11 @@ mod tests {
 
     #[track_caller]
     fn refuses(base: &str, reference: &str, why: BadReference) {
-        assert_eq!(Location::parse(base, Path::new("/specs")).join(reference), Err(why), "{reference}");
+        assert_eq!(
+            Location::parse(base, Path::new("/specs")).join(reference),
+            Err(why),
+            "{reference}"
+        );
     }
 
     #[test]
@@ -152,14 +171,30 @@ mod tests {
         joins("spec/api.yaml", "../common/Error.yaml", "common/Error.yaml");
         joins("api.yaml", "my%20pet.yaml", "my pet.yaml");
         joins("api.yaml", ".\\models\\pet.yaml", "models/pet.yaml");
-        joins("api.yaml", "https://example.com/pet.yaml", "https://example.com/pet.yaml");
-        joins("https://example.com/v1/api.yaml", "../pet.yaml", "https://example.com/pet.yaml");
+        joins(
+            "api.yaml",
+            "https://example.com/pet.yaml",
+            "https://example.com/pet.yaml",
+        );
+        joins(
+            "https://example.com/v1/api.yaml",
+            "../pet.yaml",
+            "https://example.com/pet.yaml",
+        );
     }
 
     #[test]
     fn the_network_does_not_reach_files() {
-        refuses("https://example.com/api.yaml", "file:///etc/passwd", BadReference::Escape);
-        refuses("https://example.com/api.yaml", "ftp://example.com/x", BadReference::Scheme);
+        refuses(
+            "https://example.com/api.yaml",
+            "file:///etc/passwd",
+            BadReference::Escape,
+        );
+        refuses(
+            "https://example.com/api.yaml",
+            "ftp://example.com/x",
+            BadReference::Scheme,
+        );
         refuses("api.yaml", "/etc/passwd", BadReference::Absolute);
         refuses("api.yaml", "file:///etc/passwd", BadReference::Absolute);
         refuses("api.yaml", "C:\\secrets.yaml", BadReference::Absolute);
@@ -167,7 +202,10 @@ mod tests {
 
     #[test]
     fn shown_addresses_hold_no_secret() {
-        let url = Location::parse("https://ann:hunter2@example.com/a.json?token=x#f", Path::new(""));
+        let url = Location::parse(
+            "https://ann:hunter2@example.com/a.json?token=x#f",
+            Path::new(""),
+        );
         assert_eq!(url.shown(Path::new("")), "https://example.com/a.json?…");
     }
 

@@ -25,7 +25,9 @@ pub(super) fn kind(media_type: &str) -> Media {
     let any_of = |words: &[&str]| words.iter().any(|word| subtype.contains(word));
     match family {
         _ if essence == "text/event-stream" => Media::Events,
-        _ if any_of(&["ndjson", "jsonl", "json-seq", "json-stream", "x-json-lines"]) => Media::JsonLines,
+        _ if any_of(&["ndjson", "jsonl", "json-seq", "json-stream", "x-json-lines"]) => {
+            Media::JsonLines
+        }
         _ if any_of(&["json"]) || essence == "json" => Media::Json,
         _ if subtype == "x-www-form-urlencoded" => Media::Form,
         "multipart" => Media::Multipart,
@@ -34,8 +36,19 @@ pub(super) fn kind(media_type: &str) -> Media {
         "image" if subtype.ends_with("+xml") => Media::Text,
         "image" | "audio" | "video" | "font" | "model" => Media::Binary,
         "text" => Media::Text,
-        _ if any_of(&["xml", "yaml", "javascript", "graphql", "sql", "toml", "csv", "html", "x-sh", "jwt", "pem"])
-            && !any_of(&["openxml"]) =>
+        _ if any_of(&[
+            "xml",
+            "yaml",
+            "javascript",
+            "graphql",
+            "sql",
+            "toml",
+            "csv",
+            "html",
+            "x-sh",
+            "jwt",
+            "pem",
+        ]) && !any_of(&["openxml"]) =>
         {
             Media::Text
         }
@@ -46,9 +59,34 @@ pub(super) fn kind(media_type: &str) -> Media {
 
 /// Parts of subtypes that mean bytes.
 const BINARY: &[&str] = &[
-    "octet-stream", "pdf", "zip", "tar", "gzip", "bzip", "compressed", "msword", "ms-excel", "ms-powerpoint",
-    "openxml", "opendocument", "protobuf", "msgpack", "cbor", "wasm", "parquet", "avro", "sqlite", "java-archive",
-    "pkcs", "pgp", "binary", "epub", "shockwave", "rtf", "x-7z", "rar",
+    "octet-stream",
+    "pdf",
+    "zip",
+    "tar",
+    "gzip",
+    "bzip",
+    "compressed",
+    "msword",
+    "ms-excel",
+    "ms-powerpoint",
+    "openxml",
+    "opendocument",
+    "protobuf",
+    "msgpack",
+    "cbor",
+    "wasm",
+    "parquet",
+    "avro",
+    "sqlite",
+    "java-archive",
+    "pkcs",
+    "pgp",
+    "binary",
+    "epub",
+    "shockwave",
+    "rtf",
+    "x-7z",
+    "rar",
 ];
 
 /// The type without its parameters, in lower case.
@@ -104,12 +142,37 @@ mod tests {
 
     #[test]
     fn media_types_are_sorted() {
-        check(Media::Json, &["application/json", "application/vnd.api+json; charset=utf-8", "TEXT/JSON"]);
-        check(Media::JsonLines, &["application/x-ndjson", "application/jsonl", "application/json-seq"]);
+        check(
+            Media::Json,
+            &[
+                "application/json",
+                "application/vnd.api+json; charset=utf-8",
+                "TEXT/JSON",
+            ],
+        );
+        check(
+            Media::JsonLines,
+            &[
+                "application/x-ndjson",
+                "application/jsonl",
+                "application/json-seq",
+            ],
+        );
         check(Media::Events, &["text/event-stream"]);
         check(Media::Form, &["application/x-www-form-urlencoded"]);
-        check(Media::Multipart, &["multipart/form-data", "multipart/related"]);
-        check(Media::Text, &["text/csv", "application/xml", "image/svg+xml", "application/x-yaml"]);
+        check(
+            Media::Multipart,
+            &["multipart/form-data", "multipart/related"],
+        );
+        check(
+            Media::Text,
+            &[
+                "text/csv",
+                "application/xml",
+                "image/svg+xml",
+                "application/x-yaml",
+            ],
+        );
         check(
             Media::Binary,
             &[
@@ -124,7 +187,11 @@ mod tests {
 
     #[test]
     fn the_plain_patch_is_preferred() {
-        let mut types = ["application/json-patch+json", "application/merge-patch+json", "application/xml"];
+        let mut types = [
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/xml",
+        ];
         types.sort_by_key(|media_type| request_rank(media_type));
         assert_eq!(types[0], "application/merge-patch+json");
     }

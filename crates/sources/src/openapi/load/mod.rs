@@ -48,7 +48,11 @@ pub struct Compiled {
 }
 
 /// Reads the document the settings name, or takes it from the cache, and applies the settings to it.
-pub async fn compile(cx: &Context, name: Option<SourceName>, settings: &Settings) -> Result<Compiled, LoadError> {
+pub async fn compile(
+    cx: &Context,
+    name: Option<SourceName>,
+    settings: &Settings,
+) -> Result<Compiled, LoadError> {
     let (mut compiled, location) = match (&settings.spec, &settings.generated) {
         (Some(spec), _) => (from_document(cx, name, spec).await?, spec.clone()),
         (None, Some(folder)) => (from_generated(cx, name, folder).await?, folder.clone()),
@@ -58,19 +62,26 @@ pub async fn compile(cx: &Context, name: Option<SourceName>, settings: &Settings
     Ok(compiled)
 }
 
-async fn from_document(cx: &Context, name: Option<SourceName>, spec: &str) -> Result<Compiled, LoadError> {
+async fn from_document(
+    cx: &Context,
+    name: Option<SourceName>,
+    spec: &str,
+) -> Result<Compiled, LoadError> {
     let location = Location::parse(spec, &cx.folder);
     let content = fetch::read(cx, &location).await?;
-    let key = cache::Key::new(&location, &content.bytes);
-    let (listing, api) = match cache::load(cx, &key).await {
-        Some(known) => known,
-        None => {
-            let documents = Documents::load(cx, content).await?;
-            let (others, compiled) = in_background(documents, location.shown(&cx.folder)).await?;
-            cache::store(cx, &key, others, compiled).await
-        }
+    let key = cache::Key::new(cx, &location, &content.bytes).await;
+    let (listing, api) = if let Some(known) = cache::load(cx, key.as_ref()).await {
+        known
+    } else {
+        let documents = Documents::load(cx, content).await?;
+        let (others, compiled) = in_background(documents, location.shown(&cx.folder)).await?;
+        cache::store(cx, key, others, compiled).await
     };
-    let title = if listing.info.title.is_empty() { location.stem() } else { listing.info.title.clone() };
+    let title = if listing.info.title.is_empty() {
+        location.stem()
+    } else {
+        listing.info.title.clone()
+    };
     let name = name.unwrap_or_else(|| SourceName::clean(&title));
     Ok(Compiled { name, listing, api })
 }
@@ -87,13 +98,26 @@ async fn in_background(
     work.await.unwrap_or(Err(LoadError::Fault { location }))
 }
 
-async fn from_generated(cx: &Context, name: Option<SourceName>, folder: &str) -> Result<Compiled, LoadError> {
+async fn from_generated(
+    cx: &Context,
+    name: Option<SourceName>,
+    folder: &str,
+) -> Result<Compiled, LoadError> {
     let path = cx.folder.join(folder);
     let work = tokio::task::spawn_blocking(move || manifest::read_generated(&path));
-    let all = work.await.unwrap_or(Err(LoadError::Fault { location: folder.to_owned() }))?;
-    let known: Vec<String> = all.iter().map(|compiled| format!("`{}`", compiled.name)).collect();
+    let all = work.await.unwrap_or(Err(LoadError::Fault {
+        location: folder.to_owned(),
+    }))?;
+    let known: Vec<String> = all
+        .iter()
+        .map(|compiled| format!("`{}`", compiled.name))
+        .collect();
     let wanted = name.as_ref().map(ToString::to_string).unwrap_or_default();
-    let missing = LoadError::NotGenerated { location: folder.to_owned(), name: wanted, known };
+    let missing = LoadError::NotGenerated {
+        location: folder.to_owned(),
+        name: wanted,
+        known,
+    };
     let is_only = all.len() == 1;
     let mut fitting = all.into_iter().filter(|compiled| match &name {
         Some(name) => compiled.name == *name,

@@ -25,7 +25,9 @@ pub(super) fn settle(operations: &[Identity<'_>]) -> Vec<FunctionName> {
     }
     let mut names = vec![FunctionName::default(); operations.len()];
     // Names that nobody disputes are given first, so that a settled one never takes them.
-    let (lone, disputed): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(_, members)| members.len() == 1);
+    let (lone, disputed): (Vec<_>, Vec<_>) = groups
+        .into_iter()
+        .partition(|(_, members)| members.len() == 1);
     let mut taken: HashSet<FunctionName> = HashSet::new();
     for (name, members) in lone {
         names[members[0]] = name.clone().unique(&mut taken);
@@ -52,7 +54,9 @@ fn tell_apart(name: &FunctionName, group: &[Identity<'_>]) -> Vec<FunctionName> 
     let common = common_segments(group);
     let own = |operation: &Identity<'_>, with_parameters: bool| {
         let segments = segments(operation.path).filter(|segment| !common.contains(segment));
-        let kept: Vec<&str> = segments.filter(|segment| with_parameters || !segment.starts_with('{')).collect();
+        let kept: Vec<&str> = segments
+            .filter(|segment| with_parameters || !segment.starts_with('{'))
+            .collect();
         kept.join(" ")
     };
     let suffixes: [&dyn Fn(&Identity<'_>) -> String; 4] = [
@@ -62,28 +66,41 @@ fn tell_apart(name: &FunctionName, group: &[Identity<'_>]) -> Vec<FunctionName> 
         &|operation| format!("{} {}", own(operation, true), operation.method),
     ];
     for suffix in suffixes {
-        let names: Vec<FunctionName> = group.iter().map(|operation| suffixed(name, &suffix(operation))).collect();
+        let names: Vec<FunctionName> = group
+            .iter()
+            .map(|operation| suffixed(name, &suffix(operation)))
+            .collect();
         if names.iter().collect::<HashSet<_>>().len() == names.len() {
             return names;
         }
     }
-    group.iter().map(|operation| suffixed(name, &suffixes[3](operation))).collect()
+    group
+        .iter()
+        .map(|operation| suffixed(name, &suffixes[3](operation)))
+        .collect()
 }
 
 fn suffixed(name: &FunctionName, suffix: &str) -> FunctionName {
     if !suffix.bytes().any(|byte| byte.is_ascii_alphanumeric()) {
         return name.clone();
     }
-    let mut suffix = FunctionName::clean(suffix).as_str().trim_matches('_').to_owned();
+    let mut suffix = FunctionName::clean(suffix)
+        .as_str()
+        .trim_matches('_')
+        .to_owned();
     suffix.truncate(LONGEST_SUFFIX);
     FunctionName::from(format!("{}_{suffix}", name.as_str().trim_end_matches('_')))
 }
 
 /// The segments every path of the group has.
 fn common_segments<'a>(group: &[Identity<'a>]) -> HashSet<&'a str> {
-    let mut sets = group.iter().map(|operation| segments(operation.path).collect::<HashSet<_>>());
+    let mut sets = group
+        .iter()
+        .map(|operation| segments(operation.path).collect::<HashSet<_>>());
     let first = sets.next().unwrap_or_default();
-    sets.fold(first, |common, set| common.intersection(&set).copied().collect())
+    sets.fold(first, |common, set| {
+        common.intersection(&set).copied().collect()
+    })
 }
 
 fn segments(path: &str) -> impl Iterator<Item = &str> {
@@ -103,12 +120,20 @@ mod tests {
             let id = words.next().unwrap().replace('-', "");
             (id, words.next().unwrap(), words.next().unwrap(), name)
         };
-        let lines: Vec<&'static str> = lines.iter().map(|line| &*Box::leak((*line).to_owned().into_boxed_str())).collect();
+        let lines: Vec<&'static str> = lines
+            .iter()
+            .map(|line| &*Box::leak((*line).to_owned().into_boxed_str()))
+            .collect();
         let rows: Vec<_> = lines.iter().map(parse).collect();
         for order in [rows.clone(), rows.into_iter().rev().collect()] {
-            let operations: Vec<Identity<'_>> =
-                order.iter().map(|(id, method, path, _)| Identity { id, method, path }).collect();
-            let names: Vec<String> = settle(&operations).iter().map(ToString::to_string).collect();
+            let operations: Vec<Identity<'_>> = order
+                .iter()
+                .map(|(id, method, path, _)| Identity { id, method, path })
+                .collect();
+            let names: Vec<String> = settle(&operations)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             let wanted: Vec<&str> = order.iter().map(|row| row.3).collect();
             assert_eq!(names, wanted);
         }
@@ -126,7 +151,10 @@ mod tests {
 
     #[test]
     fn collisions_are_told_apart_by_the_path() {
-        check(&["list get /orgs/{org}/repos -> list_orgs", "list get /users/{user}/repos -> list_users"]);
+        check(&[
+            "list get /orgs/{org}/repos -> list_orgs",
+            "list get /users/{user}/repos -> list_users",
+        ]);
         check(&["get get /pets -> get", "get get /pets/{id} -> get_id"]);
         check(&["pets get /pets -> pets_get", "pets post /pets -> pets_post"]);
         check(&[
@@ -134,7 +162,10 @@ mod tests {
             "x post /a -> x_a_post",
             "x get /b -> x_b_get",
         ]);
-        check(&["getPet get /v1/pets/{id} -> get_pet_v1", "get_pet get /v2/pets/{id} -> get_pet_v2"]);
+        check(&[
+            "getPet get /v1/pets/{id} -> get_pet_v1",
+            "get_pet get /v2/pets/{id} -> get_pet_v2",
+        ]);
     }
 
     #[test]

@@ -6,24 +6,65 @@ use crate::openapi::operation::{Location, Operation, Paging};
 
 /// Parameters that take a cursor, without case and separators.
 const CURSOR_PARAMETERS: &[&str] = &[
-    "cursor", "pagetoken", "nextpagetoken", "nexttoken", "pagecursor", "nextcursor", "startcursor", "aftercursor",
-    "after", "marker", "continuationtoken", "continue", "continuation", "paginationtoken", "starttoken", "pageafter",
-    "bookmark", "scrollid", "nextpage", "page[after]", "page[cursor]",
+    "cursor",
+    "pagetoken",
+    "nextpagetoken",
+    "nexttoken",
+    "pagecursor",
+    "nextcursor",
+    "startcursor",
+    "aftercursor",
+    "after",
+    "marker",
+    "continuationtoken",
+    "continue",
+    "continuation",
+    "paginationtoken",
+    "starttoken",
+    "pageafter",
+    "bookmark",
+    "scrollid",
+    "nextpage",
+    "page[after]",
+    "page[cursor]",
 ];
 
 /// Fields of an answer that hold the next cursor, without case and separators.
 const CURSOR_FIELDS: &[&str] = &[
-    "nextcursor", "nextpagetoken", "nexttoken", "nextpagecursor", "nextmarker", "continuationtoken",
-    "nextcontinuationtoken", "paginationtoken", "endcursor", "continue", "aftercursor", "cursornext", "nextbookmark",
+    "nextcursor",
+    "nextpagetoken",
+    "nexttoken",
+    "nextpagecursor",
+    "nextmarker",
+    "continuationtoken",
+    "nextcontinuationtoken",
+    "paginationtoken",
+    "endcursor",
+    "continue",
+    "aftercursor",
+    "cursornext",
+    "nextbookmark",
 ];
 
 /// Fields that hold the next cursor if the parameter has the very same name.
-const SAME_NAME_FIELDS: &[&str] = &["cursor", "marker", "bookmark", "scrollid", "after", "nextpage"];
+const SAME_NAME_FIELDS: &[&str] = &[
+    "cursor", "marker", "bookmark", "scrollid", "after", "nextpage",
+];
 
 /// Objects around the cursor.
 const AROUND: &[&str] = &[
-    "responsemetadata", "meta", "metadata", "paging", "pagination", "pageinfo", "cursors", "cursor", "page",
-    "pagingmetadata", "paginginfo", "listmetadata",
+    "responsemetadata",
+    "meta",
+    "metadata",
+    "paging",
+    "pagination",
+    "pageinfo",
+    "cursors",
+    "cursor",
+    "page",
+    "pagingmetadata",
+    "paginginfo",
+    "listmetadata",
 ];
 
 /// Parameters that take the id of the last item seen.
@@ -36,7 +77,12 @@ const MORE_FLAGS: &[&str] = &["hasmore", "hasnextpage", "hasnext"];
 const ITEM_LISTS: &[&str] = &["data", "items", "results", "entries"];
 
 /// How to walk through the pages of a function.
-pub(super) fn detect(function: &Function, operation: &Operation, types: &Types, has_link_header: bool) -> Option<Paging> {
+pub(super) fn detect(
+    function: &Function,
+    operation: &Operation,
+    types: &Types,
+    has_link_header: bool,
+) -> Option<Paging> {
     if operation.method != "GET" && operation.method != "POST" && operation.method != "QUERY" {
         return None;
     }
@@ -67,7 +113,10 @@ fn cursor_field(ty: &Type, types: &Types, parameter: &str, depth: usize) -> Opti
     if depth == 0 {
         return None;
     }
-    let around = object.fields.iter().filter(|field| AROUND.contains(&plain(&field.name).as_str()));
+    let around = object
+        .fields
+        .iter()
+        .filter(|field| AROUND.contains(&plain(&field.name).as_str()));
     around.into_iter().find_map(|field| {
         let inner = cursor_field(&field.ty, types, parameter, depth - 1)?;
         Some(format!("/{}{inner}", escape(&field.name)))
@@ -80,9 +129,16 @@ fn last_id(function: &Function, operation: &Operation, types: &Types) -> Option<
     let object = function.returns.ty.as_object(types)?;
     let named = |names: &[&str], field: &Field| names.contains(&plain(&field.name).as_str());
     let more = object.fields.iter().find(|field| {
-        named(MORE_FLAGS, field) && matches!(not_null(field.ty.resolve(types)).resolve(types), Type::Boolean)
+        named(MORE_FLAGS, field)
+            && matches!(
+                not_null(field.ty.resolve(types)).resolve(types),
+                Type::Boolean
+            )
     })?;
-    let items = object.fields.iter().find(|field| named(ITEM_LISTS, field) && has_ids(&field.ty, types))?;
+    let items = object
+        .fields
+        .iter()
+        .find(|field| named(ITEM_LISTS, field) && has_ids(&field.ty, types))?;
     Some(Paging::LastId {
         parameter,
         items: format!("/{}", escape(&items.name)),
@@ -91,7 +147,9 @@ fn last_id(function: &Function, operation: &Operation, types: &Types) -> Option<
 }
 
 fn has_ids(ty: &Type, types: &Types) -> bool {
-    let Type::Array(list) = not_null(ty.resolve(types)).resolve(types) else { return false };
+    let Type::Array(list) = not_null(ty.resolve(types)).resolve(types) else {
+        return false;
+    };
     has_id(&list.items, types, 3)
 }
 
@@ -100,7 +158,10 @@ fn has_id(ty: &Type, types: &Types, depth: usize) -> bool {
         return object.fields.iter().any(|field| &*field.name == "id");
     }
     match ty.resolve(types) {
-        Type::Union(union) if 0 < depth => union.variants.iter().all(|variant| has_id(variant, types, depth - 1)),
+        Type::Union(union) if 0 < depth => union
+            .variants
+            .iter()
+            .all(|variant| has_id(variant, types, depth - 1)),
         _ => false,
     }
 }
@@ -108,10 +169,16 @@ fn has_id(ty: &Type, types: &Types, depth: usize) -> bool {
 /// Whether a value of this type can be handed back as it is; an address cannot.
 fn is_cursor(ty: &Type, types: &Types) -> bool {
     match not_null(ty.resolve(types)).resolve(types) {
-        Type::String(text) => !matches!(text.format.as_deref(), Some("uri" | "url" | "uri-reference")),
+        Type::String(text) => !matches!(
+            text.format.as_deref(),
+            Some("uri" | "url" | "uri-reference")
+        ),
         Type::Number(number) => number.integer,
         Type::Any => true,
-        Type::Union(union) => union.variants.iter().all(|variant| is_cursor(variant, types)),
+        Type::Union(union) => union
+            .variants
+            .iter()
+            .all(|variant| is_cursor(variant, types)),
         _ => false,
     }
 }
@@ -125,14 +192,19 @@ fn not_null(ty: &Type) -> &Type {
 
 /// The key of the first query parameter with one of these names.
 fn query_parameter(operation: &Operation, names: &[&str]) -> Option<String> {
-    let in_query = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
+    let in_query = operation
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.location == Location::Query);
     let mut keys = in_query.map(|parameter| parameter.key.clone());
     keys.find(|key| names.contains(&plain(key).as_str()))
 }
 
 /// A name without case and separators.
 fn plain(name: &str) -> String {
-    let kept = name.chars().filter(|letter| !matches!(letter, '_' | '-' | '.' | '$'));
+    let kept = name
+        .chars()
+        .filter(|letter| !matches!(letter, '_' | '-' | '.' | '$'));
     kept.map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
@@ -146,47 +218,101 @@ mod tests {
     use crate::openapi::operation::Parameter;
 
     fn object(fields: &[(&str, Type)]) -> Type {
-        Type::object(fields.iter().map(|(name, ty)| Field::optional(*name, ty.clone())).collect())
+        Type::object(
+            fields
+                .iter()
+                .map(|(name, ty)| Field::optional(*name, ty.clone()))
+                .collect(),
+        )
     }
 
     #[track_caller]
-    fn check(parameter: &str, answer: Type, expected: Option<Paging>) {
-        let query = Parameter { key: parameter.into(), name: parameter.into(), ..Parameter::default() };
-        let operation = Operation { method: "GET".into(), parameters: vec![query], ..Operation::default() };
+    fn check(parameter: &str, answer: Type, expected: impl Into<Option<Paging>>) {
+        let query = Parameter {
+            key: parameter.into(),
+            name: parameter.into(),
+            ..Parameter::default()
+        };
+        let operation = Operation {
+            method: "GET".into(),
+            parameters: vec![query],
+            ..Operation::default()
+        };
         let mut function = Function::default();
         function.returns.ty = answer;
-        assert_eq!(detect(&function, &operation, &Types::new(), false), expected, "{parameter}");
+        assert_eq!(
+            detect(&function, &operation, &Types::new(), false),
+            expected.into(),
+            "{parameter}"
+        );
     }
 
-    fn pair(parameter: &str, field: &str) -> Option<Paging> {
-        Some(Paging::Cursor { parameter: parameter.into(), field: field.into() })
+    fn pair(parameter: &str, field: &str) -> Paging {
+        Paging::Cursor {
+            parameter: parameter.into(),
+            field: field.into(),
+        }
     }
 
     #[test]
     fn cursors_and_the_fields_that_hold_them() {
-        check("pageToken", object(&[("nextPageToken", Type::string())]), pair("pageToken", "/nextPageToken"));
-        check("cursor", object(&[("next_cursor", Type::string().nullable())]), pair("cursor", "/next_cursor"));
+        check(
+            "pageToken",
+            object(&[("nextPageToken", Type::string())]),
+            pair("pageToken", "/nextPageToken"),
+        );
         check(
             "cursor",
-            object(&[("response_metadata", object(&[("next_cursor", Type::string())]))]),
+            object(&[("next_cursor", Type::string().nullable())]),
+            pair("cursor", "/next_cursor"),
+        );
+        check(
+            "cursor",
+            object(&[(
+                "response_metadata",
+                object(&[("next_cursor", Type::string())]),
+            )]),
             pair("cursor", "/response_metadata/next_cursor"),
         );
         check(
             "after",
-            object(&[("paging", object(&[("cursors", object(&[("after", Type::string())]))]))]),
+            object(&[(
+                "paging",
+                object(&[("cursors", object(&[("after", Type::string())]))]),
+            )]),
             pair("after", "/paging/cursors/after"),
         );
-        check("continue", object(&[("metadata", object(&[("continue", Type::string())]))]), pair("continue", "/metadata/continue"));
-        check("NextToken", object(&[("NextToken", Type::string())]), pair("NextToken", "/NextToken"));
+        check(
+            "continue",
+            object(&[("metadata", object(&[("continue", Type::string())]))]),
+            pair("continue", "/metadata/continue"),
+        );
+        check(
+            "NextToken",
+            object(&[("NextToken", Type::string())]),
+            pair("NextToken", "/NextToken"),
+        );
     }
 
     #[test]
     fn the_last_id_with_a_flag() {
         let items = Type::array(object(&[("id", Type::string())]));
-        let answer = object(&[("data", items), ("has_more", Type::Boolean), ("last_id", Type::string())]);
+        let answer = object(&[
+            ("data", items),
+            ("has_more", Type::Boolean),
+            ("last_id", Type::string()),
+        ]);
         let paging = |parameter: &str| {
-            let (parameter, items, more) = (parameter.to_owned(), "/data".to_owned(), "/has_more".to_owned());
-            Some(Paging::LastId { parameter, items, more })
+            let (parameter, items, more) = (
+                parameter.to_owned(),
+                "/data".to_owned(),
+                "/has_more".to_owned(),
+            );
+            Some(Paging::LastId {
+                parameter,
+                items,
+                more,
+            })
         };
         check("starting_after", answer.clone(), paging("starting_after"));
         check("after", answer, paging("after"));
@@ -194,10 +320,20 @@ mod tests {
 
     #[test]
     fn what_is_not_plain_is_left_alone() {
-        let uri = Type::String(toolscript_catalog::ty::Text { format: Some("uri".into()), ..Default::default() });
+        let uri = Type::String(toolscript_catalog::ty::Text {
+            format: Some("uri".into()),
+            ..Default::default()
+        });
         check("cursor", object(&[("next_cursor", uri)]), None);
         check("page", object(&[("next_cursor", Type::string())]), None);
         check("cursor", object(&[("items", Type::array(Type::Any))]), None);
-        check("after", object(&[("has_more", Type::Boolean), ("data", Type::array(Type::string()))]), None);
+        check(
+            "after",
+            object(&[
+                ("has_more", Type::Boolean),
+                ("data", Type::array(Type::string())),
+            ]),
+            None,
+        );
     }
 }

@@ -54,7 +54,8 @@ impl<'b> Compiler<'b> {
                 Place::Body => inputs.body = Some(parameter.view),
                 Place::Form => inputs.form.push((parameter.name, parameter.view)),
                 Place::Request(Location::Header) if is_own_header(&parameter.name) => {}
-                Place::Request(location) if self.is_credential(security, location, &parameter.name) => {}
+                Place::Request(location)
+                    if self.is_credential(security, location, &parameter.name) => {}
                 Place::Request(location) => {
                     let input = self.parameter(&parameter.name, location, &parameter.view);
                     inputs.parameters.push(input);
@@ -62,7 +63,9 @@ impl<'b> Compiler<'b> {
             }
         }
         for name in undeclared(&inputs, path) {
-            operation.warn(format!("the path parameter `{name}` is not declared; it is taken as text"));
+            operation.warn(format!(
+                "the path parameter `{name}` is not declared; it is taken as text"
+            ));
             inputs.parameters.push(assumed(&name));
         }
         settle_keys(&mut inputs.parameters);
@@ -71,9 +74,15 @@ impl<'b> Compiler<'b> {
 
     /// Whether the client fills a parameter in: scripts never hold credentials.
     fn is_credential(&self, security: &[Requirement], location: Location, name: &str) -> bool {
-        let schemes = security.iter().flat_map(BTreeMap::keys).filter_map(|scheme| self.schemes.get(scheme));
+        let schemes = security
+            .iter()
+            .flat_map(BTreeMap::keys)
+            .filter_map(|scheme| self.schemes.get(scheme));
         schemes.into_iter().any(|scheme| match scheme {
-            Scheme::ApiKey { location: place, name: key } => *place == location && key.eq_ignore_ascii_case(name),
+            Scheme::ApiKey {
+                location: place,
+                name: key,
+            } => *place == location && key.eq_ignore_ascii_case(name),
             _ => false,
         })
     }
@@ -82,8 +91,8 @@ impl<'b> Compiler<'b> {
         let (style, explode) = style(view, location);
         let content = view.entries("content").into_iter().next();
         let mut field = match &content {
-            Some((_, media)) => self.described(name, media.raw("schema"), view),
-            None => self.described(name, view.raw("schema"), view),
+            Some((_, media)) => self.described(name, media.raw("schema").as_ref(), view),
+            None => self.described(name, view.raw("schema").as_ref(), view),
         };
         field.required = location == Location::Path || view.flag("required");
         let parameter = Parameter {
@@ -100,8 +109,13 @@ impl<'b> Compiler<'b> {
     }
 
     /// A field by its schema, with what the parameter itself says about it on top.
-    pub(super) fn described(&mut self, name: &str, schema: Option<View<'b>>, view: &View<'b>) -> Field {
-        let mut field = match &schema {
+    pub(super) fn described(
+        &mut self,
+        name: &str,
+        schema: Option<&View<'b>>,
+        view: &View<'b>,
+    ) -> Field {
+        let mut field = match schema {
             Some(schema) => self.field(name, schema),
             // Swagger 2.0 writes the schema into the parameter.
             None if says_what_it_is(view.node) => self.field(name, view),
@@ -120,11 +134,15 @@ impl<'b> Compiler<'b> {
 
     /// A field by its schema; what a referenced schema says in words counts too.
     fn field(&mut self, name: &str, schema: &View<'b>) -> Field {
-        let mut field = self.reader.field(schema.scope, name, schema.node, &schema.place());
+        let mut field = self
+            .reader
+            .field(schema.scope, name, schema.node, &schema.place());
         if !schema.has("$ref") {
             return field;
         }
-        let Some(target) = schema.clone().followed() else { return field };
+        let Some(target) = schema.clone().followed() else {
+            return field;
+        };
         if field.description.is_empty() {
             field.description = target.text("description").into();
         }
@@ -141,12 +159,19 @@ fn declared<'b>(item: &View<'b>, operation: &View<'b>) -> Vec<Declared<'b>> {
     for owner in [item, operation] {
         let inherited = all.len();
         for view in owner.items("parameters") {
-            let Some(parameter) = declaration(view) else { continue };
-            let same = |known: &Declared<'_>| known.name == parameter.name && known.place == parameter.place;
+            let Some(parameter) = declaration(view) else {
+                continue;
+            };
+            let same = |known: &Declared<'_>| {
+                known.name == parameter.name && known.place == parameter.place
+            };
             match all.iter().position(same) {
                 Some(at) => {
                     if inherited <= at {
-                        parameter.view.warn(format!("`{}` is declared twice; the last one counts", parameter.name));
+                        parameter.view.warn(format!(
+                            "`{}` is declared twice; the last one counts",
+                            parameter.name
+                        ));
                     }
                     all[at] = parameter;
                 }
@@ -158,7 +183,12 @@ fn declared<'b>(item: &View<'b>, operation: &View<'b>) -> Vec<Declared<'b>> {
 }
 
 fn declaration(view: View<'_>) -> Option<Declared<'_>> {
-    let place = match view.word("in").unwrap_or_default().to_ascii_lowercase().as_str() {
+    let place = match view
+        .word("in")
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+        .as_str()
+    {
         "path" => Place::Request(Location::Path),
         "query" => Place::Request(Location::Query),
         "querystring" => Place::Request(Location::Querystring),
@@ -187,13 +217,20 @@ fn declaration(view: View<'_>) -> Option<Declared<'_>> {
 fn fit_to_path(declared: &mut Vec<Declared<'_>>, operation: &View<'_>, path: &str) {
     let wanted = template_names(path);
     declared.retain_mut(|parameter| {
-        if parameter.place != Place::Request(Location::Path) || wanted.contains(&parameter.name.as_str()) {
+        if parameter.place != Place::Request(Location::Path)
+            || wanted.contains(&parameter.name.as_str())
+        {
             return true;
         }
-        let near = wanted.iter().find(|name| name.eq_ignore_ascii_case(&parameter.name));
+        let near = wanted
+            .iter()
+            .find(|name| name.eq_ignore_ascii_case(&parameter.name));
         match near {
             Some(name) => (*name).clone_into(&mut parameter.name),
-            None => operation.warn(format!("the path has no `{{{}}}`; the parameter is left out", parameter.name)),
+            None => operation.warn(format!(
+                "the path has no `{{{}}}`; the parameter is left out",
+                parameter.name
+            )),
         }
         near.is_some()
     });
@@ -202,7 +239,9 @@ fn fit_to_path(declared: &mut Vec<Declared<'_>>, operation: &View<'_>, path: &st
 /// The names in braces.
 pub(super) fn template_names(path: &str) -> Vec<&str> {
     let pieces = path.split('{').skip(1);
-    let names = pieces.filter_map(|piece| piece.split_once('}')).map(|(name, _)| name);
+    let names = pieces
+        .filter_map(|piece| piece.split_once('}'))
+        .map(|(name, _)| name);
     names.filter(|name| !name.is_empty()).collect()
 }
 
@@ -238,11 +277,19 @@ fn is_own_header(name: &str) -> bool {
 /// Gives parameters that share a name keys of their own: `id` in the path stays, `id` in the
 /// query becomes `id_query`.
 fn settle_keys(parameters: &mut [(Parameter, Field)]) {
-    let names: Vec<String> = parameters.iter().map(|(parameter, _)| parameter.name.clone()).collect();
-    let locations: Vec<Location> = parameters.iter().map(|(parameter, _)| parameter.location).collect();
+    let names: Vec<String> = parameters
+        .iter()
+        .map(|(parameter, _)| parameter.name.clone())
+        .collect();
+    let locations: Vec<Location> = parameters
+        .iter()
+        .map(|(parameter, _)| parameter.location)
+        .collect();
     for at in 0..parameters.len() {
         let is_rival = |other: &usize| *other != at && names[*other] == names[at];
-        let loses = (0..names.len()).filter(is_rival).any(|other| rank(locations[other]) < rank(locations[at]));
+        let loses = (0..names.len())
+            .filter(is_rival)
+            .any(|other| rank(locations[other]) < rank(locations[at]));
         if !loses {
             continue;
         }
@@ -281,7 +328,9 @@ fn word(location: Location) -> &'static str {
 
 /// Whether the parameter itself says what values it takes, as in Swagger 2.0.
 fn says_what_it_is(node: &Node) -> bool {
-    ["type", "enum", "items", "format", "allOf", "oneOf", "anyOf"].iter().any(|key| node.get(key).is_some())
+    ["type", "enum", "items", "format", "allOf", "oneOf", "anyOf"]
+        .iter()
+        .any(|key| node.get(key).is_some())
 }
 
 /// How arrays and objects are written, and whether each item stands by itself.

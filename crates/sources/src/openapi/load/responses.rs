@@ -23,18 +23,25 @@ impl<'b> Compiler<'b> {
     pub(super) fn answers(&mut self, operation: &View<'b>) -> Answers {
         let responses = operation.entries("responses");
         let Some(best) = best(&responses) else {
-            return Answers { errors: errors(&responses, None), ..Answers::default() };
+            return Answers {
+                errors: errors(&responses, None),
+                ..Answers::default()
+            };
         };
         let (status, response) = &responses[best];
         let contents = self.contents(operation, response);
-        let chosen = contents.iter().min_by_key(|content| media::response_rank(&content.media_type));
+        let chosen = contents
+            .iter()
+            .min_by_key(|content| media::response_rank(&content.media_type));
         let ty = match chosen {
             Some(content) => self.response_type(content),
             // A redirect leads to an answer nobody describes.
             None if status.starts_with('3') => Type::Any,
             None => Type::Null,
         };
-        let may_be_empty = responses.iter().any(|(status, _)| matches!(*status, "204" | "205"));
+        let may_be_empty = responses
+            .iter()
+            .any(|(status, _)| matches!(*status, "204" | "205"));
         Answers {
             returns: Returns {
                 ty: if may_be_empty { ty.nullable() } else { ty },
@@ -42,7 +49,10 @@ impl<'b> Compiler<'b> {
             },
             errors: errors(&responses, Some(best)),
             accept: accept(chosen, &self.error_types(operation, &responses)),
-            has_link_header: response.entries("headers").iter().any(|(name, _)| name.eq_ignore_ascii_case("link")),
+            has_link_header: response
+                .entries("headers")
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("link")),
         }
     }
 
@@ -58,12 +68,18 @@ impl<'b> Compiler<'b> {
             return entries.map(content).collect();
         }
         // Swagger 2.0 has one schema for all forms.
-        let Some(schema) = response.raw("schema") else { return Vec::new() };
+        let Some(schema) = response.raw("schema") else {
+            return Vec::new();
+        };
         let mut media_types = self.media_types(operation, "produces");
         if media_types.is_empty() {
             media_types.push("application/json".to_owned());
         }
-        let content = |media_type| Content { media_type, schema: Some(schema.clone()), item: None };
+        let content = |media_type| Content {
+            media_type,
+            schema: Some(schema.clone()),
+            item: None,
+        };
         media_types.into_iter().map(content).collect()
     }
 
@@ -73,7 +89,9 @@ impl<'b> Compiler<'b> {
             Media::JsonLines | Media::Events => self.sequence_type(content),
             Media::Binary => Type::Binary,
             Media::Text | Media::Form => Type::string(),
-            _ => schema.or(content.item.as_ref()).map_or(Type::Any, |schema| self.ty(schema)),
+            _ => schema
+                .or(content.item.as_ref())
+                .map_or(Type::Any, |schema| self.ty(schema)),
         }
     }
 
@@ -91,10 +109,14 @@ impl<'b> Compiler<'b> {
 
     /// The JSON forms failures come in.
     fn error_types(&self, operation: &View<'b>, responses: &[(&str, View<'b>)]) -> Vec<String> {
-        let failures = responses.iter().filter(|(status, _)| !status.starts_with('2'));
+        let failures = responses
+            .iter()
+            .filter(|(status, _)| !status.starts_with('2'));
         let contents = failures.flat_map(|(_, response)| self.contents(operation, response));
         let types = contents.map(|content| content.media_type);
-        types.filter(|media_type| media::kind(media_type) == Media::Json).collect()
+        types
+            .filter(|media_type| media::kind(media_type) == Media::Json)
+            .collect()
     }
 }
 
@@ -120,9 +142,16 @@ fn best(responses: &[(&str, View<'_>)]) -> Option<usize> {
             _ => return None,
         };
         // Success that carries something says more than success that does not.
-        Some(if order < 4 { (0, is_empty, order) } else { (order, is_empty, 0) })
+        Some(if order < 4 {
+            (0, is_empty, order)
+        } else {
+            (order, is_empty, 0)
+        })
     };
-    let ranked = responses.iter().enumerate().filter_map(|(at, response)| Some((rank(response)?, at)));
+    let ranked = responses
+        .iter()
+        .enumerate()
+        .filter_map(|(at, response)| Some((rank(response)?, at)));
     ranked.min().map(|(_, at)| at)
 }
 
@@ -135,7 +164,7 @@ fn description(responses: &[(&str, View<'_>)], best: usize) -> String {
             continue;
         }
         let gap = if text.is_empty() { "" } else { "\n" };
-        text.push_str(&format!("{gap}{status}: {words}"));
+        text = format!("{text}{gap}{status}: {words}");
     }
     text
 }
@@ -154,7 +183,9 @@ fn errors(responses: &[(&str, View<'_>)], best: Option<usize>) -> Vec<Outcome> {
 
 /// What to ask for: the chosen form, and JSON for failures.
 fn accept(chosen: Option<&Content<'_>>, error_types: &[String]) -> String {
-    let Some(chosen) = chosen else { return String::new() };
+    let Some(chosen) = chosen else {
+        return String::new();
+    };
     let mut types = vec![chosen.media_type.clone()];
     for media_type in error_types {
         if !types.contains(media_type) {

@@ -29,7 +29,11 @@ pub(super) struct Reference {
 
 /// Walks over a document and removes all but the last of keys that are there twice.
 pub(super) fn scan(root: &mut Node) -> Scan {
-    let mut walk = Walk { scan: Scan::default(), path: Vec::new(), seen: HashSet::new() };
+    let mut walk = Walk {
+        scan: Scan::default(),
+        path: Vec::new(),
+        seen: HashSet::new(),
+    };
     let is_map_of_names = !FAMILIAR.iter().any(|key| root.get(key).is_some());
     walk.node(root, is_map_of_names);
     let scan = walk.scan;
@@ -41,9 +45,27 @@ pub(super) fn scan(root: &mut Node) -> Scan {
 
 /// Keys under which every further key is a name somebody chose.
 const NAMES_BELOW: &[&str] = &[
-    "$defs", "callbacks", "content", "definitions", "dependentSchemas", "encoding", "examples", "headers",
-    "links", "mediaTypes", "parameters", "pathItems", "paths", "patternProperties", "properties",
-    "requestBodies", "responses", "schemas", "securityDefinitions", "securitySchemes", "variables",
+    "$defs",
+    "callbacks",
+    "content",
+    "definitions",
+    "dependentSchemas",
+    "encoding",
+    "examples",
+    "headers",
+    "links",
+    "mediaTypes",
+    "parameters",
+    "pathItems",
+    "paths",
+    "patternProperties",
+    "properties",
+    "requestBodies",
+    "responses",
+    "schemas",
+    "securityDefinitions",
+    "securitySchemes",
+    "variables",
 ];
 
 /// Keys under which everything is data, however much it looks like a reference.
@@ -51,8 +73,24 @@ const DATA: &[&str] = &["const", "dataValue", "default", "enum", "example", "val
 
 /// Keys that show a document to be an object of the specification rather than a collection of them.
 const FAMILIAR: &[&str] = &[
-    "$ref", "allOf", "anyOf", "content", "delete", "get", "in", "oneOf", "openapi", "operationId", "patch", "post",
-    "properties", "put", "responses", "schema", "swagger", "type",
+    "$ref",
+    "allOf",
+    "anyOf",
+    "content",
+    "delete",
+    "get",
+    "in",
+    "oneOf",
+    "openapi",
+    "operationId",
+    "patch",
+    "post",
+    "properties",
+    "put",
+    "responses",
+    "schema",
+    "swagger",
+    "type",
 ];
 
 struct Walk<'a> {
@@ -73,6 +111,7 @@ impl<'a> Walk<'a> {
         match node {
             Node::Object(entries) => {
                 self.duplicates(entries);
+                self.reference(node);
                 if !names {
                     self.marks(node);
                 }
@@ -96,15 +135,23 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes down what an object says about references.
-    fn marks(&mut self, node: &'a Node) {
-        if let Some(reference) = node.text("$ref") {
-            let document = reference.split('#').next().unwrap_or_default();
-            if !document.is_empty() && self.seen.insert(document) {
-                let pointer = self.pointer();
-                self.scan.references.push(Reference { document: document.to_owned(), pointer });
-            }
+    /// Takes down which document an object refers to.
+    fn reference(&mut self, node: &'a Node) {
+        let document = node
+            .text("$ref")
+            .and_then(|reference| reference.split('#').next())
+            .unwrap_or_default();
+        if !document.is_empty() && self.seen.insert(document) {
+            let pointer = self.pointer();
+            self.scan.references.push(Reference {
+                document: document.to_owned(),
+                pointer,
+            });
         }
+    }
+
+    /// Takes down the names other places may refer to an object by.
+    fn marks(&mut self, node: &'a Node) {
         for key in ["$anchor", "$dynamicAnchor"] {
             if let Some(anchor) = node.text(key) {
                 self.scan.anchors.push((anchor.to_owned(), self.pointer()));
@@ -137,7 +184,9 @@ impl<'a> Walk<'a> {
     }
 
     fn duplicate(&mut self, key: &str) {
-        self.scan.duplicates.push(format!("{}/{}", self.pointer(), escape(key)));
+        self.scan
+            .duplicates
+            .push(format!("{}/{}", self.pointer(), escape(key)));
     }
 
     fn pointer(&self) -> String {
@@ -154,7 +203,9 @@ impl<'a> Walk<'a> {
 }
 
 fn is_data(key: &str, value: &Node) -> bool {
-    key.starts_with("x-") || DATA.contains(&key) || (key == "examples" && value.as_array().is_some())
+    key.starts_with("x-")
+        || DATA.contains(&key)
+        || (key == "examples" && value.as_array().is_some())
 }
 
 /// A key as it stands in a JSON pointer.
@@ -194,23 +245,48 @@ mod tests {
     #[track_caller]
     fn needs(json: &str, documents: &[&str]) {
         let (_, scan) = scanned(json);
-        let found: Vec<&str> = scan.references.iter().map(|reference| reference.document.as_str()).collect();
+        let found: Vec<&str> = scan
+            .references
+            .iter()
+            .map(|reference| reference.document.as_str())
+            .collect();
         assert_eq!(found, documents, "{json}");
     }
 
     #[test]
     fn references_to_other_documents_are_found_once() {
-        needs(r##"{"get": {"a": {"$ref": "#/b"}, "b": {"$ref": "x.yaml#/c"}, "c": {"$ref": "x.yaml"}}}"##, &["x.yaml"]);
-        needs(r#"{"properties": {"$ref": {"type": "string"}, "x-id": {"$ref": "x.yaml"}}}"#, &["x.yaml"]);
-        needs(r#"{"responses": {"default": {"$ref": "x.yaml"}}}"#, &["x.yaml"]);
-        needs(r#"{"x-rate-limit": {"$ref": "x.yaml"}, "other": {"$ref": "y.yaml"}}"#, &["x.yaml", "y.yaml"]);
+        needs(
+            r##"{"get": {"a": {"$ref": "#/b"}, "b": {"$ref": "x.yaml#/c"}, "c": {"$ref": "x.yaml"}}}"##,
+            &["x.yaml"],
+        );
+        needs(
+            r#"{"properties": {"$ref": {"type": "string"}, "x-id": {"$ref": "x.yaml"}}}"#,
+            &["x.yaml"],
+        );
+        needs(
+            r#"{"responses": {"default": {"$ref": "x.yaml"}}}"#,
+            &["x.yaml"],
+        );
+        needs(
+            r#"{"x-rate-limit": {"$ref": "x.yaml"}, "other": {"$ref": "y.yaml"}}"#,
+            &["x.yaml", "y.yaml"],
+        );
     }
 
     #[test]
     fn data_holds_no_references() {
-        needs(r#"{"get": {"x-samples": [{"$ref": "a"}]}, "type": "object", "example": {"$ref": "b"}}"#, &[]);
-        needs(r#"{"schema": {"default": {"$ref": "a"}, "examples": [{"$ref": "b"}], "enum": [{"$ref": "c"}]}}"#, &[]);
-        needs(r#"{"content": {"a/b": {"examples": {"one": {"$ref": "a.yaml"}}}}}"#, &["a.yaml"]);
+        needs(
+            r#"{"get": {"x-samples": [{"$ref": "a"}]}, "type": "object", "example": {"$ref": "b"}}"#,
+            &[],
+        );
+        needs(
+            r#"{"schema": {"default": {"$ref": "a"}, "examples": [{"$ref": "b"}], "enum": [{"$ref": "c"}]}}"#,
+            &[],
+        );
+        needs(
+            r#"{"content": {"a/b": {"examples": {"one": {"$ref": "a.yaml"}}}}}"#,
+            &["a.yaml"],
+        );
     }
 
     #[test]
@@ -221,9 +297,14 @@ mod tests {
 
     #[test]
     fn anchors_and_ids_are_found() {
-        let (_, scan) = scanned(r#"{"type": "a", "$defs": {"A": {"$anchor": "here", "$id": "https://x.com/a"}}}"#);
+        let (_, scan) = scanned(
+            r#"{"type": "a", "$defs": {"A": {"$anchor": "here", "$id": "https://x.com/a"}}}"#,
+        );
         assert_eq!(scan.anchors, [("here".to_owned(), "/$defs/A".to_owned())]);
-        assert_eq!(scan.ids, [("https://x.com/a".to_owned(), "/$defs/A".to_owned())]);
+        assert_eq!(
+            scan.ids,
+            [("https://x.com/a".to_owned(), "/$defs/A".to_owned())]
+        );
     }
 
     #[test]

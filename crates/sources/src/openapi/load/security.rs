@@ -17,7 +17,10 @@ pub(super) fn schemes(root: &View<'_>, base: Option<&Url>) -> BTreeMap<String, S
     if let Some(components) = root.get("components") {
         views.extend(components.entries("securitySchemes"));
     }
-    views.into_iter().map(|(name, view)| (name.to_owned(), scheme(&view, base))).collect()
+    views
+        .into_iter()
+        .map(|(name, view)| (name.to_owned(), scheme(&view, base)))
+        .collect()
 }
 
 fn scheme(view: &View<'_>, base: Option<&Url>) -> Scheme {
@@ -28,7 +31,9 @@ fn scheme(view: &View<'_>, base: Option<&Url>) -> Scheme {
         "bearer" | "openidconnect" => Scheme::Bearer,
         "apikey" => api_key(view),
         "oauth2" => match token_url(view) {
-            Some(url) => Scheme::ClientCredentials { token_url: absolute(&url, base) },
+            Some(url) => Scheme::ClientCredentials {
+                token_url: absolute(&url, base),
+            },
             None => Scheme::Bearer,
         },
         _ => unsupported(view, &kind),
@@ -45,7 +50,12 @@ fn http_scheme(view: &View<'_>) -> Scheme {
 }
 
 fn api_key(view: &View<'_>) -> Scheme {
-    let location = match view.word("in").unwrap_or_default().to_ascii_lowercase().as_str() {
+    let location = match view
+        .word("in")
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+        .as_str()
+    {
         "query" => Location::Query,
         "cookie" => Location::Cookie,
         _ => Location::Header,
@@ -57,8 +67,12 @@ fn api_key(view: &View<'_>) -> Scheme {
 }
 
 fn unsupported(view: &View<'_>, scheme: &str) -> Scheme {
-    view.warn(format!("the security scheme `{scheme}` is not supported; operations that need it go without"));
-    Scheme::Unsupported { scheme: scheme.to_owned() }
+    view.warn(format!(
+        "the security scheme `{scheme}` is not supported; operations that need it go without"
+    ));
+    Scheme::Unsupported {
+        scheme: scheme.to_owned(),
+    }
 }
 
 /// Where a client gets a token by itself, if it can.
@@ -66,7 +80,9 @@ fn token_url(view: &View<'_>) -> Option<String> {
     if view.word("flow").as_deref() == Some("application") {
         return view.word("tokenUrl");
     }
-    view.get("flows")?.get("clientCredentials")?.word("tokenUrl")
+    view.get("flows")?
+        .get("clientCredentials")?
+        .word("tokenUrl")
 }
 
 fn absolute(url: &str, base: Option<&Url>) -> String {
@@ -82,11 +98,21 @@ pub(super) fn requirements<'b>(
     operation: &View<'b>,
     schemes: &BTreeMap<String, Scheme>,
 ) -> Vec<Requirement> {
-    let owner = if operation.has("security") { operation } else { root };
-    let alternatives: Vec<Requirement> = owner.items("security").iter().map(|view| requirement(view)).collect();
+    let owner = if operation.has("security") {
+        operation
+    } else {
+        root
+    };
+    let alternatives: Vec<Requirement> = owner
+        .items("security")
+        .iter()
+        .map(|view| requirement(view))
+        .collect();
     for name in alternatives.iter().flat_map(BTreeMap::keys) {
         if !schemes.contains_key(name) {
-            owner.warn(format!("`security` wants `{name}`, which the document does not define"));
+            owner.warn(format!(
+                "`security` wants `{name}`, which the document does not define"
+            ));
         }
     }
     alternatives
@@ -94,8 +120,16 @@ pub(super) fn requirements<'b>(
 
 fn requirement(view: &View<'_>) -> Requirement {
     let scopes = |node: &Node| -> Vec<String> {
-        let texts = node.as_array().unwrap_or_default().iter().filter_map(Node::as_str);
+        let texts = node
+            .as_array()
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Node::as_str);
         texts.map(str::to_owned).collect()
     };
-    view.node.entries().iter().map(|(name, node)| (name.to_string(), scopes(node))).collect()
+    view.node
+        .entries()
+        .iter()
+        .map(|(name, node)| (name.to_string(), scopes(node)))
+        .collect()
 }

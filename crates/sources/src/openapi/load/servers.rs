@@ -24,19 +24,32 @@ pub(super) fn of_document(root: &View<'_>, base: Option<&Url>) -> Vec<Server> {
         return servers;
     }
     let origin = base.and_then(|base| base.join("/").ok());
-    origin.map(|url| Server { url: trimmed(url.as_str()), ..Server::default() }).into_iter().collect()
+    origin
+        .map(|url| Server {
+            url: trimmed(url.as_str()),
+            ..Server::default()
+        })
+        .into_iter()
+        .collect()
 }
 
 /// The servers a document, a path or an operation names itself.
 pub(super) fn of(view: &View<'_>, base: Option<&Url>) -> Vec<Server> {
-    view.items("servers").iter().filter_map(|server| one(server, base)).collect()
+    view.items("servers")
+        .iter()
+        .filter_map(|server| one(server, base))
+        .collect()
 }
 
 /// What the document says about its servers in words.
 pub(super) fn descriptions(root: &View<'_>) -> Vec<(String, String)> {
     let servers = root.items("servers");
-    let described = servers.iter().filter_map(|server| Some((server.word("url")?, server.text("description"))));
-    described.filter(|(_, description)| !description.is_empty()).collect()
+    let described = servers
+        .iter()
+        .filter_map(|server| Some((server.word("url")?, server.text("description"))));
+    described
+        .filter(|(_, description)| !description.is_empty())
+        .collect()
 }
 
 fn one(view: &View<'_>, base: Option<&Url>) -> Option<Server> {
@@ -46,19 +59,31 @@ fn one(view: &View<'_>, base: Option<&Url>) -> Option<Server> {
     };
     let mut variables = BTreeMap::new();
     for (name, variable) in view.entries("variables") {
-        let default = variable.word("default").or_else(|| variable.texts("enum").into_iter().next());
+        let default = variable
+            .word("default")
+            .or_else(|| variable.texts("enum").into_iter().next());
         variables.insert(name.to_owned(), default.unwrap_or_default());
     }
-    Some(Server { url: trimmed(&absolute(&url, base)), variables })
+    Some(Server {
+        url: trimmed(&absolute(&url, base)),
+        variables,
+    })
 }
 
 /// `schemes`, `host` and `basePath` of Swagger 2.0; what is missing comes from the document's address.
 fn of_swagger(root: &View<'_>, base: Option<&Url>) -> Vec<Server> {
     let path = root.word("basePath").unwrap_or_default();
-    let path = if path.is_empty() || path.starts_with('/') { path } else { format!("/{path}") };
-    let own_host = base.and_then(|base| Some(&base[url::Position::BeforeHost..url::Position::AfterPort]));
+    let path = if path.is_empty() || path.starts_with('/') {
+        path
+    } else {
+        format!("/{path}")
+    };
+    let own_host = base.map(|base| &base[url::Position::BeforeHost..url::Position::AfterPort]);
     let Some(host) = root.word("host").or_else(|| own_host.map(str::to_owned)) else {
-        return vec![Server { url: trimmed(&path), ..Server::default() }];
+        return vec![Server {
+            url: trimmed(&path),
+            ..Server::default()
+        }];
     };
     let mut schemes = root.texts("schemes");
     schemes.retain(|scheme| matches!(scheme.as_str(), "http" | "https"));
@@ -67,20 +92,31 @@ fn of_swagger(root: &View<'_>, base: Option<&Url>) -> Vec<Server> {
     }
     schemes.sort_by_key(|scheme| scheme != "https");
     // Some documents put the scheme into the host.
-    let host = host.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/').to_owned();
-    let server = |scheme: String| Server { url: trimmed(&format!("{scheme}://{host}{path}")), ..Server::default() };
+    let host = host
+        .trim_start_matches("https://")
+        .trim_start_matches("http://")
+        .trim_end_matches('/')
+        .to_owned();
+    let server = |scheme: String| Server {
+        url: trimmed(&format!("{scheme}://{host}{path}")),
+        ..Server::default()
+    };
     schemes.into_iter().map(server).collect()
 }
 
 /// Joins a URL to the base by hand: the URL may hold variables, which a parser would mangle.
 fn absolute(url: &str, base: Option<&Url>) -> String {
-    let Some(base) = base else { return url.to_owned() };
+    let Some(base) = base else {
+        return url.to_owned();
+    };
     let starts_itself = url.contains("://") || url.starts_with('{');
     match url {
         _ if starts_itself => url.to_owned(),
         _ if url.starts_with("//") => format!("{}:{url}", base.scheme()),
         _ if url.starts_with('/') => format!("{}{url}", &base[..url::Position::BeforePath]),
-        _ => base.join(url).map_or_else(|_| url.to_owned(), |joined| readable(&joined)),
+        _ => base
+            .join(url)
+            .map_or_else(|_| url.to_owned(), |joined| readable(&joined)),
     }
 }
 
@@ -95,7 +131,8 @@ fn trimmed(url: &str) -> String {
 
 /// A server's URL with its variables at their defaults.
 pub(super) fn address(server: &Server) -> String {
-    let filled = |url: String, (name, value): (&String, &String)| url.replace(&format!("{{{name}}}"), value);
+    let filled =
+        |url: String, (name, value): (&String, &String)| url.replace(&format!("{{{name}}}"), value);
     server.variables.iter().fold(server.url.clone(), filled)
 }
 
@@ -117,14 +154,34 @@ mod tests {
     #[test]
     fn servers_are_made_absolute() {
         let home = "https://example.com/docs/openapi.json";
-        check(r#"{"servers": [{"url": "https://a.com/v1/"}]}"#, home, &["https://a.com/v1"]);
-        check(r#"{"servers": [{"url": "/v1"}]}"#, home, &["https://example.com/v1"]);
-        check(r#"{"servers": [{"url": "v1"}]}"#, home, &["https://example.com/docs/v1"]);
-        check(r#"{"servers": [{"url": "//b.com/x"}]}"#, home, &["https://b.com/x"]);
+        check(
+            r#"{"servers": [{"url": "https://a.com/v1/"}]}"#,
+            home,
+            &["https://a.com/v1"],
+        );
+        check(
+            r#"{"servers": [{"url": "/v1"}]}"#,
+            home,
+            &["https://example.com/v1"],
+        );
+        check(
+            r#"{"servers": [{"url": "v1"}]}"#,
+            home,
+            &["https://example.com/docs/v1"],
+        );
+        check(
+            r#"{"servers": [{"url": "//b.com/x"}]}"#,
+            home,
+            &["https://b.com/x"],
+        );
         check(r#"{"servers": [{"url": "/v1"}]}"#, "", &["/v1"]);
         check("{\"a\": 1}", home, &["https://example.com"]);
         check("{\"a\": 1}", "", &[]);
-        check(r#"{"$self": "https://c.com/api/", "servers": [{"url": "./x"}]}"#, home, &["https://c.com/api/x"]);
+        check(
+            r#"{"$self": "https://c.com/api/", "servers": [{"url": "./x"}]}"#,
+            home,
+            &["https://c.com/api/x"],
+        );
     }
 
     #[test]
@@ -140,9 +197,17 @@ mod tests {
     #[test]
     fn swagger_puts_them_together() {
         let home = "http://localhost:8080/swagger.json";
-        check(r#"{"host": "a.com", "basePath": "/v1", "schemes": ["http", "https"]}"#, "", &["https://a.com/v1", "http://a.com/v1"]);
+        check(
+            r#"{"host": "a.com", "basePath": "/v1", "schemes": ["http", "https"]}"#,
+            "",
+            &["https://a.com/v1", "http://a.com/v1"],
+        );
         check(r#"{"host": "a.com"}"#, "", &["https://a.com"]);
-        check(r#"{"basePath": "/v1"}"#, home, &["http://localhost:8080/v1"]);
+        check(
+            r#"{"basePath": "/v1"}"#,
+            home,
+            &["http://localhost:8080/v1"],
+        );
         check(r#"{"basePath": "v1"}"#, "", &["/v1"]);
     }
 }

@@ -15,9 +15,13 @@ const LONGEST_SUMMARY: usize = 240;
 /// The text without what a reader cannot see, trimmed and bounded.
 pub(super) fn clean(text: &str) -> String {
     let text = text.trim();
-    let visible: Cow<'_, str> = match text.bytes().all(is_plain) {
-        true => text.into(),
-        false => text.replace("\r\n", "\n").chars().filter(|letter| !is_hidden(*letter)).collect(),
+    let visible: Cow<'_, str> = if text.bytes().all(is_plain) {
+        text.into()
+    } else {
+        text.replace("\r\n", "\n")
+            .chars()
+            .filter(|letter| !is_hidden(*letter))
+            .collect()
     };
     if visible.len() <= LONGEST {
         return visible.into_owned();
@@ -100,8 +104,17 @@ fn is_plain(byte: u8) -> bool {
 fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => true,
-        '\u{180b}'..='\u{180f}'
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
@@ -114,7 +127,10 @@ fn is_hidden(letter: char) -> bool {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
 }
 
 fn bounded(line: &str) -> String {
@@ -130,7 +146,10 @@ mod tests {
 
     #[test]
     fn hidden_letters_are_taken_out() {
-        assert_eq!(clean(" a\u{200b}b\u{202e}c\u{e0041}\u{7}d\r\ne\tf "), "abcd\ne\tf");
+        assert_eq!(
+            clean(" a\u{200b}b\u{202e}c\u{e0041}\u{7}d\r\ne\tf "),
+            "abcd\ne\tf"
+        );
         assert_eq!(clean("Grüße 日本"), "Grüße 日本");
     }
 
@@ -143,8 +162,14 @@ mod tests {
     #[test]
     fn summaries_are_one_line() {
         assert_eq!(summary("List pets\nmore", "x"), "List pets");
-        assert_eq!(summary("", "## Lists pets. And more.\n\nEven more."), "Lists pets.");
-        assert_eq!(summary("", "Version 1.2 lists pets"), "Version 1.2 lists pets");
+        assert_eq!(
+            summary("", "## Lists pets. And more.\n\nEven more."),
+            "Lists pets."
+        );
+        assert_eq!(
+            summary("", "Version 1.2 lists pets"),
+            "Version 1.2 lists pets"
+        );
         assert_eq!(summary(" ", ""), "");
         assert_eq!(summary(&"x".repeat(300), "").chars().count(), 241);
     }

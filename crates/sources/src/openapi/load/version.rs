@@ -7,11 +7,17 @@ use super::LoadError;
 /// Refuses what is not OpenAPI 3.0 to 3.2 or Swagger 2.0.
 pub(super) fn check(root: &Node, location: &str) -> Result<(), LoadError> {
     let location = location.to_owned();
-    let Some((key, found)) = ["openapi", "swagger", "swaggerVersion"].iter().find_map(|key| {
-        let found = root.get(key).and_then(scalar_text)?;
-        Some((*key, found))
-    }) else {
-        return Err(LoadError::NotOpenApi { location, found: describe(root) });
+    let Some((key, found)) = ["openapi", "swagger", "swaggerVersion"]
+        .iter()
+        .find_map(|key| {
+            let found = root.get(key).and_then(scalar_text)?;
+            Some((*key, found))
+        })
+    else {
+        return Err(LoadError::NotOpenApi {
+            location,
+            found: describe(root),
+        });
     };
     let minor = |prefix: &str| found == prefix || found.starts_with(&format!("{prefix}."));
     let known = match key {
@@ -20,7 +26,11 @@ pub(super) fn check(root: &Node, location: &str) -> Result<(), LoadError> {
         "swagger" => ["2.0", "3.0"].into_iter().any(minor) || found == "2",
         _ => false,
     };
-    if known { Ok(()) } else { Err(LoadError::Version { location, found }) }
+    if known {
+        Ok(())
+    } else {
+        Err(LoadError::Version { location, found })
+    }
 }
 
 /// Text, or a number written where text was meant.
@@ -49,7 +59,12 @@ fn describe(root: &Node) -> String {
     if let Some((_, found)) = known {
         return (*found).to_owned();
     }
-    let keys: Vec<String> = root.entries().iter().take(5).map(|(key, _)| format!("`{key}`")).collect();
+    let keys: Vec<String> = root
+        .entries()
+        .iter()
+        .take(5)
+        .map(|(key, _)| format!("`{key}`"))
+        .collect();
     format!("its keys are {}", keys.join(", "))
 }
 
@@ -58,13 +73,22 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn problem(document: Value) -> String {
-        check(&Node::from(&document), "a.yaml").err().map(|error| error.to_string()).unwrap_or_default()
+    fn problem(document: impl Into<Value>) -> String {
+        check(&Node::from(&document.into()), "a.yaml")
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     #[test]
     fn known_versions_pass() {
-        for version in [json!("3.0.0"), json!("3.0.4"), json!("3.1.1"), json!("3.2.0"), json!(3.1)] {
+        for version in [
+            json!("3.0.0"),
+            json!("3.0.4"),
+            json!("3.1.1"),
+            json!("3.2.0"),
+            json!(3.1),
+        ] {
             assert_eq!(problem(json!({ "openapi": version })), "");
         }
         assert_eq!(problem(json!({"swagger": "2.0"})), "");
@@ -74,9 +98,18 @@ mod tests {
     #[test]
     fn others_are_named() {
         let version = "OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are read";
-        assert_eq!(problem(json!({"openapi": "4.0.0"})), format!("`a.yaml` has version `4.0.0`; {version}"));
-        assert_eq!(problem(json!({"openapi": "3.10.0"})), format!("`a.yaml` has version `3.10.0`; {version}"));
-        assert_eq!(problem(json!({"swaggerVersion": "1.2"})), format!("`a.yaml` has version `1.2`; {version}"));
+        assert_eq!(
+            problem(json!({"openapi": "4.0.0"})),
+            format!("`a.yaml` has version `4.0.0`; {version}")
+        );
+        assert_eq!(
+            problem(json!({"openapi": "3.10.0"})),
+            format!("`a.yaml` has version `3.10.0`; {version}")
+        );
+        assert_eq!(
+            problem(json!({"swaggerVersion": "1.2"})),
+            format!("`a.yaml` has version `1.2`; {version}")
+        );
         assert!(problem(json!({"asyncapi": "2.0.0"})).contains("AsyncAPI"));
         assert!(problem(json!({"a": 1, "b": 2})).contains("its keys are `a`, `b`"));
         assert!(problem(json!([1])).contains("not an object"));

@@ -21,7 +21,13 @@ pub(super) struct View<'b> {
 impl<'b> View<'b> {
     /// The root of a document.
     pub(super) fn new(book: &'b Book<'b>, scope: usize, node: &'b Node) -> Self {
-        Self { book, scope, node, pointer: String::new(), referrer: None }
+        Self {
+            book,
+            scope,
+            node,
+            pointer: String::new(),
+            referrer: None,
+        }
     }
 
     /// Where this is: the file and the pointer into it.
@@ -47,21 +53,32 @@ impl<'b> View<'b> {
 
     /// The entries of the object under a key, references followed; those that lead nowhere are left out.
     pub(super) fn entries(&self, key: &str) -> Vec<(&'b str, View<'b>)> {
-        self.get(key).map(|view| view.children()).unwrap_or_default()
+        self.get(key)
+            .map(|view| view.children())
+            .unwrap_or_default()
     }
 
     /// The entries of this object, references followed; extensions are left out.
     pub(super) fn children(&self) -> Vec<(&'b str, View<'b>)> {
-        let entries = self.node.entries().iter().filter(|(key, _)| !key.starts_with("x-"));
-        let followed = entries.filter_map(|(key, node)| Some((&**key, self.child(key, node).followed()?)));
+        let entries = self
+            .node
+            .entries()
+            .iter()
+            .filter(|(key, _)| !key.starts_with("x-"));
+        let followed =
+            entries.filter_map(|(key, node)| Some((&**key, self.child(key, node).followed()?)));
         followed.collect()
     }
 
     /// The items of the list under a key, references followed.
     pub(super) fn items(&self, key: &str) -> Vec<View<'b>> {
-        let Some(list) = self.get(key) else { return Vec::new() };
+        let Some(list) = self.get(key) else {
+            return Vec::new();
+        };
         let items = list.node.as_array().unwrap_or_default().iter().enumerate();
-        items.filter_map(|(index, node)| list.child(&index.to_string(), node).followed()).collect()
+        items
+            .filter_map(|(index, node)| list.child(&index.to_string(), node).followed())
+            .collect()
     }
 
     /// The scalars of the list under a key, as text; a lone scalar counts as a list of one.
@@ -83,7 +100,11 @@ impl<'b> View<'b> {
         let own = self.referrer.and_then(|node| node.text(key));
         match own {
             Some(own) => text::clean(own),
-            None => self.get(key).and_then(|view| scalar_text(view.node)).map(|own| text::clean(&own)).unwrap_or_default(),
+            None => self
+                .get(key)
+                .and_then(|view| scalar_text(view.node))
+                .map(|own| text::clean(&own))
+                .unwrap_or_default(),
         }
     }
 
@@ -101,7 +122,9 @@ impl<'b> View<'b> {
     pub(super) fn followed(self) -> Option<View<'b>> {
         let mut view = self;
         for _ in 0..LONGEST_CHAIN {
-            let Some(reference) = view.node.text("$ref") else { return Some(view) };
+            let Some(reference) = view.node.text("$ref") else {
+                return Some(view);
+            };
             let Some(found) = view.book.find(view.scope, reference) else {
                 view.warn(format!("`{reference}` leads nowhere; this is left out"));
                 return None;
@@ -121,7 +144,13 @@ impl<'b> View<'b> {
     /// A node that stands below this one under a key.
     pub(super) fn child(&self, key: &str, node: &'b Node) -> View<'b> {
         let pointer = format!("{}/{}", self.pointer, escape(key));
-        View { book: self.book, scope: self.scope, node, pointer, referrer: None }
+        View {
+            book: self.book,
+            scope: self.scope,
+            node,
+            pointer,
+            referrer: None,
+        }
     }
 }
 
@@ -152,7 +181,10 @@ mod tests {
         assert!(root.get("bad").is_none());
         let warnings = book.take_warnings();
         assert_eq!(warnings[0].place, "api.yaml#/paths/~1a/parameters/1");
-        assert_eq!(warnings[0].reason, "`#/p/none` leads nowhere; this is left out");
+        assert_eq!(
+            warnings[0].reason,
+            "`#/p/none` leads nowhere; this is left out"
+        );
         assert!(warnings[1].reason.contains("circle"), "{warnings:?}");
     }
 }

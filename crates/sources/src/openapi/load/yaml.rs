@@ -12,7 +12,7 @@ use yaml_rust2::{
     scanner::{Marker, ScanError, TScalarStyle},
 };
 
-/// How deep a document may nest; the same as serde_json's own limit.
+/// How deep a document may nest; the same as that of `serde_json`.
 pub(super) const DEEPEST: usize = 128;
 /// How many values a document may hold.
 const MOST_NODES: usize = 5_000_000;
@@ -23,7 +23,11 @@ const MOST_COPIES: usize = 500_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum YamlError {
     #[error("line {line}, column {column}: {problem}")]
-    Syntax { line: usize, column: usize, problem: String },
+    Syntax {
+        line: usize,
+        column: usize,
+        problem: String,
+    },
     #[error("line {line}: more than {DEEPEST} levels deep")]
     TooDeep { line: usize },
     #[error("line {line}: aliases repeat more than {MOST_COPIES} values")]
@@ -54,16 +58,22 @@ fn syntax(text: &str, error: &ScanError) -> YamlError {
         return YamlError::TooDeep { line: mark.line() };
     }
     let problem = error.info().to_owned();
-    YamlError::Syntax { line: mark.line(), column: mark.col() + 1, problem }
+    YamlError::Syntax {
+        line: mark.line(),
+        column: mark.col() + 1,
+        problem,
+    }
 }
 
 /// How many brackets are open at a character of the text.
 fn flow_depth(text: &str, end: usize) -> usize {
-    text.chars().take(end).fold(0, |depth: usize, letter| match letter {
-        '[' | '{' => depth + 1,
-        ']' | '}' => depth.saturating_sub(1),
-        _ => depth,
-    })
+    text.chars()
+        .take(end)
+        .fold(0, |depth: usize, letter| match letter {
+            '[' | '{' => depth + 1,
+            ']' | '}' => depth.saturating_sub(1),
+            _ => depth,
+        })
 }
 
 /// The document under construction.
@@ -86,7 +96,11 @@ struct Frame {
 
 enum Content {
     List(Vec<Node>),
-    Mapping { entries: Vec<(Box<str>, Node)>, key: Option<Key>, merges: Vec<Node> },
+    Mapping {
+        entries: Vec<(Box<str>, Node)>,
+        key: Option<Key>,
+        merges: Vec<Node>,
+    },
 }
 
 /// The left side of an entry whose value has not come yet.
@@ -111,16 +125,30 @@ impl Builder {
                 if self.expects_key() {
                     let plain = style == TScalarStyle::Plain;
                     self.keep(anchor, 1, || Node::String(text.as_str().into()));
-                    self.set_key(if plain && text == "<<" { Key::Merge } else { Key::Name(text.into()) });
+                    self.set_key(if plain && text == "<<" {
+                        Key::Merge
+                    } else {
+                        Key::Name(text.into())
+                    });
                     return Ok(());
                 }
-                let node = if self.is_version() { Node::String(text.into()) } else { scalar(text, style, tag.as_ref()) };
+                let node = if self.is_version() {
+                    Node::String(text.into())
+                } else {
+                    scalar(text, style, tag.as_ref())
+                };
                 self.keep(anchor, 1, || node.clone());
                 self.add(node);
             }
-            Event::SequenceStart(anchor, _) => self.begin(Content::List(Vec::new()), anchor, mark)?,
+            Event::SequenceStart(anchor, _) => {
+                self.begin(Content::List(Vec::new()), anchor, mark)?;
+            }
             Event::MappingStart(anchor, _) => {
-                let content = Content::Mapping { entries: Vec::new(), key: None, merges: Vec::new() };
+                let content = Content::Mapping {
+                    entries: Vec::new(),
+                    key: None,
+                    merges: Vec::new(),
+                };
                 self.begin(content, anchor, mark)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
@@ -136,7 +164,11 @@ impl Builder {
         }
         let began = self.nodes;
         self.count(1, mark)?;
-        self.open.push(Frame { content, anchor, began });
+        self.open.push(Frame {
+            content,
+            anchor,
+            began,
+        });
         Ok(())
     }
 
@@ -145,7 +177,9 @@ impl Builder {
         let size = self.nodes - frame.began;
         let node = match frame.content {
             Content::List(items) => Node::Array(items.into()),
-            Content::Mapping { entries, merges, .. } => Node::Object(merge(entries, merges).into()),
+            Content::Mapping {
+                entries, merges, ..
+            } => Node::Object(merge(entries, merges).into()),
         };
         self.keep(frame.anchor, size, || node.clone());
         self.add(node);
@@ -154,7 +188,11 @@ impl Builder {
     fn alias(&mut self, anchor: usize, mark: Marker) -> Result<(), YamlError> {
         let Some(known) = self.anchors.get(&anchor) else {
             let problem = "an alias stands inside its own anchor".to_owned();
-            return Err(YamlError::Syntax { line: mark.line(), column: mark.col() + 1, problem });
+            return Err(YamlError::Syntax {
+                line: mark.line(),
+                column: mark.col() + 1,
+                problem,
+            });
         };
         self.copies += known.size;
         let node = match &known.node {
@@ -173,7 +211,13 @@ impl Builder {
         }
         let fits = self.copies + size <= MOST_COPIES;
         self.copies += if fits { size } else { 0 };
-        self.anchors.insert(anchor, Anchor { node: fits.then(node), size });
+        self.anchors.insert(
+            anchor,
+            Anchor {
+                node: fits.then(node),
+                size,
+            },
+        );
     }
 
     fn count(&mut self, nodes: usize, mark: Marker) -> Result<(), YamlError> {
@@ -188,7 +232,11 @@ impl Builder {
         match self.open.last_mut().map(|frame| &mut frame.content) {
             None => self.root = Some(node),
             Some(Content::List(items)) => items.push(node),
-            Some(Content::Mapping { entries, key, merges }) => match key.take() {
+            Some(Content::Mapping {
+                entries,
+                key,
+                merges,
+            }) => match key.take() {
                 Some(Key::Name(name)) => entries.push((name, node)),
                 Some(Key::Merge) => merges.push(node),
                 // A list or mapping as a key, as in `{{template}}`: keep its text.
@@ -203,14 +251,19 @@ impl Builder {
     }
 
     fn set_key(&mut self, name: Key) {
-        if let Some(Content::Mapping { key, .. }) = self.open.last_mut().map(|frame| &mut frame.content) {
+        if let Some(Content::Mapping { key, .. }) =
+            self.open.last_mut().map(|frame| &mut frame.content)
+        {
             *key = Some(name);
         }
     }
 
     /// Whether the next value is a version, which reads like a number and is none: `1.10`.
     fn is_version(&self) -> bool {
-        let Some(Content::Mapping { key: Some(Key::Name(name)), .. }) = self.open.last().map(|frame| &frame.content)
+        let Some(Content::Mapping {
+            key: Some(Key::Name(name)),
+            ..
+        }) = self.open.last().map(|frame| &frame.content)
         else {
             return false;
         };
@@ -240,7 +293,10 @@ fn merge(mut entries: Vec<(Box<str>, Node)>, merges: Vec<Node>) -> Vec<(Box<str>
         match node {
             Node::Array(items) => pending.extend(items.into_vec().into_iter().rev()),
             Node::Object(others) => {
-                let new = others.into_vec().into_iter().filter(|(name, _)| known.insert(name.clone()));
+                let new = others
+                    .into_vec()
+                    .into_iter()
+                    .filter(|(name, _)| known.insert(name.clone()));
                 entries.extend(new);
             }
             _ => {}
@@ -274,7 +330,8 @@ fn number(text: &str) -> Option<Number> {
     let bytes = unsigned.as_bytes();
     let starts_well = matches!(bytes, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..]);
     let superfluous_zero = matches!(bytes, [b'0', b'0'..=b'9', ..]);
-    let allowed = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    let allowed =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
     if !starts_well || superfluous_zero || !bytes.iter().all(allowed) {
         return None;
     }
@@ -291,17 +348,21 @@ fn number(text: &str) -> Option<Number> {
 
 fn radix(digits: &str, radix: u32) -> Option<Number> {
     let valid = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
-    valid.then(|| u64::from_str_radix(digits, radix).ok())?.map(Number::from)
+    valid
+        .then(|| u64::from_str_radix(digits, radix).ok())?
+        .map(Number::from)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use serde_json::{Value, json};
 
     #[track_caller]
-    fn check(yaml: &str, value: Value) {
-        assert_eq!(parse(yaml).unwrap().to_value(), value, "{yaml}");
+    fn check(yaml: &str, value: impl Into<Value>) {
+        assert_eq!(parse(yaml).unwrap().to_value(), value.into(), "{yaml}");
     }
 
     #[track_caller]
@@ -313,18 +374,44 @@ mod tests {
     fn scalars_of_the_core_schema() {
         check("[1, -2, +3, 0x1F, 0o17]", json!([1, -2, 3, 31, 15]));
         check("[1.5, .5, 1e3, -0.25]", json!([1.5, 0.5, 1000.0, -0.25]));
-        check("[true, False, null, ~, NULL]", json!([true, false, null, null, null]));
+        check(
+            "[true, False, null, ~, NULL]",
+            json!([true, false, null, null, null]),
+        );
         check("a:\nb: ''", json!({"a": null, "b": ""}));
         check("['1', \"true\", !!str 5]", json!(["1", "true", "5"]));
-        check("[18446744073709551615]", json!([18_446_744_073_709_551_615_u64]));
-        check("[123456789012345678901234567890]", json!([123_456_789_012_345_678_901_234_567_890_f64]));
+        check(
+            "[18446744073709551615]",
+            json!([18_446_744_073_709_551_615_u64]),
+        );
+        check(
+            "[123456789012345678901234567890]",
+            json!([123_456_789_012_345_678_901_234_567_890_f64]),
+        );
     }
 
     #[test]
     fn what_only_looks_like_something_else_stays_text() {
         for scalar in [
-            "Y", "n", "yes", "no", "on", "off", "1_3008", "01234", "2024-01-01", "12:30:45", "1.2.3", ".inf", ".NaN",
-            "1e", ".", "+", "0x", "0xfg", "1-2",
+            "Y",
+            "n",
+            "yes",
+            "no",
+            "on",
+            "off",
+            "1_3008",
+            "01234",
+            "2024-01-01",
+            "12:30:45",
+            "1.2.3",
+            ".inf",
+            ".NaN",
+            "1e",
+            ".",
+            "+",
+            "0x",
+            "0xfg",
+            "1-2",
         ] {
             stays_text(scalar);
         }
@@ -332,7 +419,10 @@ mod tests {
 
     #[test]
     fn keys_are_text_as_written() {
-        check("200: a\n4XX: b\ntrue: c\n0x1: d", json!({"200": "a", "4XX": "b", "true": "c", "0x1": "d"}));
+        check(
+            "200: a\n4XX: b\ntrue: c\n0x1: d",
+            json!({"200": "a", "4XX": "b", "true": "c", "0x1": "d"}),
+        );
         check("? [a, b]\n: c", json!({"[\"a\",\"b\"]": "c"}));
     }
 
@@ -365,7 +455,10 @@ mod tests {
 
     #[test]
     fn an_alias_inside_its_own_anchor_is_an_error() {
-        assert!(matches!(parse("a: &x [*x]"), Err(YamlError::Syntax { line: 1, .. })));
+        assert!(matches!(
+            parse("a: &x [*x]"),
+            Err(YamlError::Syntax { line: 1, .. })
+        ));
     }
 
     #[test]
@@ -373,25 +466,38 @@ mod tests {
         let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..9 {
             let below = format!("*a{}", level - 1);
-            bomb.push_str(&format!("a{level}: &a{level} [{}]\n", vec![below; 10].join(",")));
+            writeln!(bomb, "a{level}: &a{level} [{}]", vec![below; 10].join(",")).unwrap();
         }
         assert!(matches!(parse(&bomb), Err(YamlError::TooManyCopies { .. })));
         for deep in ["[".repeat(20_000), "- ".repeat(200), "{a: ".repeat(300)] {
-            assert!(matches!(parse(&deep), Err(YamlError::TooDeep { line: 1 })), "{}", &deep[..8]);
+            assert!(
+                matches!(parse(&deep), Err(YamlError::TooDeep { line: 1 })),
+                "{}",
+                &deep[..8]
+            );
         }
     }
 
     #[test]
     fn a_large_anchor_nobody_uses_does_no_harm() {
-        let list = "[1,1,1,1,1,1,1,1,1,1]".repeat(1) + &", [1,1,1,1,1,1,1,1,1,1]".repeat(50_000);
+        let list = format!("[1]{}", ", [1,1,1,1,1,1,1,1,1,1]".repeat(50_000));
         let text = format!("a: &big [{list}]\nb: 1");
-        assert_eq!(parse(&text).unwrap().get("b"), Some(&Node::Number(1.into())));
-        assert!(matches!(parse(&format!("{text}\nc: *big")), Err(YamlError::TooManyCopies { line: 3 })));
+        assert_eq!(
+            parse(&text).unwrap().get("b"),
+            Some(&Node::Number(1.into()))
+        );
+        assert!(matches!(
+            parse(&format!("{text}\nc: *big")),
+            Err(YamlError::TooManyCopies { line: 3 })
+        ));
     }
 
     #[test]
     fn errors_have_a_line_and_a_column() {
         let error = parse("a: 1\nb: [1, 2\nc: 3\n").unwrap_err();
-        assert!(matches!(error, YamlError::Syntax { line, .. } if 2 <= line), "{error:?}");
+        assert!(
+            matches!(error, YamlError::Syntax { line, .. } if 2 <= line),
+            "{error:?}"
+        );
     }
 }

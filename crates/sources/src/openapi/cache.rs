@@ -194,7 +194,10 @@ fn prune(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let modified = entry.metadata()?.modified()?;
+        // Another process may have renamed or dropped it since.
+        let Ok(modified) = entry.metadata().and_then(|about| about.modified()) else {
+            continue;
+        };
         if name.ends_with(SUFFIX) {
             entries.push((modified, entry.path()));
         } else if name.ends_with(UNFINISHED) && modified.elapsed().is_ok_and(|age| LONG_AGO < age) {

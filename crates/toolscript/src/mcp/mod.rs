@@ -19,7 +19,7 @@ use rmcp::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use toolscript_engine::{Engine, Script, discover::Listed, resources::TEMPLATES};
+use toolscript_engine::{Engine, RunProgress, Script, discover::Listed, resources::TEMPLATES};
 
 /// How much documentation one answer holds, in bytes; further types are named and can be asked for.
 const MOST_DOCS: usize = 32 * 1024;
@@ -148,15 +148,20 @@ impl Handler {
             Ok(credentials) => credentials,
             Err(error) => return answer::problem(&error.to_string()),
         };
+        let reporter = progress::reporter(&cx);
         let script = Script {
             text: asked.script,
             timeout_ms: asked.timeout_ms,
             credentials,
             owner: String::new(),
             cancel: cx.ct.clone(),
-            progress: progress::reporter(&cx),
+            progress: reporter.clone().map(|reporter| reporter as Arc<dyn RunProgress>),
         };
-        answer::outcome(&self.engine.execute(script).await)
+        let outcome = self.engine.execute(script).await;
+        if let Some(reporter) = reporter {
+            reporter.flush().await;
+        }
+        answer::outcome(&outcome)
     }
 }
 

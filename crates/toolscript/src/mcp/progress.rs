@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -13,33 +13,46 @@ use rmcp::{
     model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
+use tokio::task::JoinSet;
 use toolscript_catalog::FunctionId;
 use toolscript_engine::RunProgress;
 
 /// How long to be silent after a notification: a script may make a thousand calls a second.
 const QUIET: Duration = Duration::from_millis(250);
 
-struct Reporter {
+pub(super) struct Reporter {
     peer: Peer<RoleServer>,
     token: ProgressToken,
     begun: Instant,
     /// When the last notification left, in milliseconds since `begun`, plus one.
     last: AtomicU64,
     finished: AtomicU64,
+    sending: Mutex<JoinSet<()>>,
 }
 
 /// Somebody to tell, where the client gave a token.
-pub(super) fn reporter(cx: &RequestContext<RoleServer>) -> Option<Arc<dyn RunProgress>> {
+pub(super) fn reporter(cx: &RequestContext<RoleServer>) -> Option<Arc<Reporter>> {
     Some(Arc::new(Reporter {
         peer: cx.peer.clone(),
         token: cx.meta.get_progress_token()?,
         begun: Instant::now(),
         last: AtomicU64::new(0),
         finished: AtomicU64::new(0),
+        sending: Mutex::default(),
     }))
 }
 
 impl Reporter {
+    /// Waits until every notification is on its way: none may come after the answer.
+    pub(super) async fn flush(&self) {
+        let sending = std::mem::take(&mut *self.sending());
+        sending.join_all().await;
+    }
+
+    fn sending(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether enough time has passed since the last notification; claims the turn if so.
     fn is_due(&self) -> bool {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
@@ -68,7 +81,9 @@ impl RunProgress for Reporter {
         let notification =
             ProgressNotificationParam::new(self.token.clone(), progress).with_message(message);
         let peer = self.peer.clone();
-        // The run does not wait for the client to read.
-        tokio::spawn(async move { peer.notify_progress(notification).await });
+        // The run does not wait for the client to read; one that is gone is told nothing.
+        self.sending().spawn(async move {
+            drop(peer.notify_progress(notification).await);
+        });
     }
 }

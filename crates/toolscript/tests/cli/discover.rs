@@ -1,5 +1,7 @@
 //! `list`, `search`, `docs`, `config` and `doctor` on a small document.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use crate::sandbox::{Sandbox, data, repository};
@@ -171,10 +173,19 @@ fn doctor_says_what_is_well_and_what_is_not() {
 #[test]
 fn doctor_lists_the_warnings_that_others_shorten() {
     let sandbox = Sandbox::new();
-    let broken: String = (0..8)
-        .map(|number| format!("  /p{number}: {{ get: {{ operationId: op{number}, parameters: [{{ $ref: \"#/no/where\" }}], responses: {{}} }} }}\n"))
-        .collect();
-    sandbox.write("odd.yaml", &format!("openapi: 3.0.0\ninfo: {{ title: Odd, version: '1' }}\nservers: [{{ url: 'http://127.0.0.1:9' }}]\npaths:\n  /fine: {{ get: {{ operationId: fine, responses: {{}} }} }}\n{broken}"));
+    let mut document = "openapi: 3.0.0\ninfo: { title: Odd, version: '1' }\n\
+        servers: [{ url: 'http://127.0.0.1:9' }]\npaths:\n\
+        \u{20} /fine: { get: { operationId: fine, responses: {} } }\n"
+        .to_owned();
+    for number in 0..8 {
+        let operation = "parameters: [{ $ref: '#/no/where' }], responses: {}";
+        writeln!(
+            document,
+            "  /p{number}: {{ get: {{ operationId: op{number}, {operation} }} }}"
+        )
+        .unwrap();
+    }
+    sandbox.write("odd.yaml", &document);
     let listed = sandbox.run(&["list", "odd", "--spec", "odd=odd.yaml"]);
     let shown = listed
         .stderr
@@ -208,9 +219,10 @@ fn doctor_lists_the_warnings_that_others_shorten() {
 #[test]
 fn many_sources_are_told_about_while_they_load() {
     let sandbox = Sandbox::with_pets();
-    let config: String = (0..5)
-        .map(|number| format!("[apis.pets{number}]\nspec = \"pets.yaml\"\n"))
-        .collect();
+    let mut config = String::new();
+    for number in 0..5 {
+        writeln!(config, "[apis.pets{number}]\nspec = \"pets.yaml\"").unwrap();
+    }
     sandbox.write("toolscript.toml", &config);
     let ran = sandbox.run(&["list"]);
     assert_eq!(

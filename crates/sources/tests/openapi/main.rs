@@ -8,5 +8,6 @@ mod documents;
 mod fixtures;
 mod functions;
 mod generated;
+mod pages;
 mod references;
 mod source;

@@ -13,7 +13,13 @@
     reason = "measurements are rounded anyway"
 )]
 
-use std::{fs, hint::black_box, sync::Arc, time::Instant};
+use std::{
+    collections::HashSet,
+    fs,
+    hint::black_box,
+    sync::{Arc, LazyLock},
+    time::Instant,
+};
 
 use toolscript_catalog::{
     Body, Catalog, Entry, Field, Function, FunctionName, Listing, SourceInfo, SourceName, Type,
@@ -144,234 +150,45 @@ fn cpu_us() -> Option<f64> {
     Some(nanoseconds / 1_000.0)
 }
 
-const VERBS: &[&str] = &[
-    "get", "list", "create", "update", "delete", "search", "add", "remove", "set", "send",
-    "cancel", "export",
-];
+static VERBS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "\
+        get list create update delete search add remove set send cancel export";
+    words.split(' ').collect()
+});
 
-const NOUNS: &[&str] = &[
-    "user",
-    "account",
-    "invoice",
-    "order",
-    "customer",
-    "product",
-    "payment",
-    "refund",
-    "ticket",
-    "issue",
-    "comment",
-    "label",
-    "project",
-    "task",
-    "event",
-    "calendar",
-    "meeting",
-    "message",
-    "channel",
-    "team",
-    "member",
-    "role",
-    "permission",
-    "file",
-    "folder",
-    "document",
-    "report",
-    "webhook",
-    "delivery",
-    "token",
-    "key",
-    "secret",
-    "repository",
-    "branch",
-    "commit",
-    "release",
-    "deployment",
-    "environment",
-    "workflow",
-    "run",
-    "job",
-    "artifact",
-    "subscription",
-    "plan",
-    "price",
-    "coupon",
-    "discount",
-    "cart",
-    "item",
-    "shipment",
-    "address",
-    "warehouse",
-    "stock",
-    "contact",
-    "lead",
-    "campaign",
-    "email",
-    "template",
-    "segment",
-    "list",
-    "page",
-    "site",
-    "domain",
-    "record",
-    "zone",
-    "certificate",
-    "server",
-    "volume",
-    "snapshot",
-    "image",
-    "network",
-    "cluster",
-    "node",
-    "pod",
-    "alert",
-    "monitor",
-    "metric",
-    "dashboard",
-    "log",
-    "trace",
-    "incident",
-    "schedule",
-    "policy",
-    "organization",
-    "group",
-    "notification",
-    "attachment",
-    "review",
-    "rating",
-    "balance",
-    "transfer",
-    "payout",
-    "dispute",
-    "session",
-    "device",
-    "location",
-    "booking",
-    "room",
-    "flight",
-    "ticket_type",
-    "survey",
-    "question",
-    "answer",
-    "course",
-    "lesson",
-];
+static NOUNS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "\
+        user account invoice order customer product payment refund ticket issue comment label \
+        project task event calendar meeting message channel team member role permission file folder \
+        document report webhook delivery token key secret repository branch commit release \
+        deployment environment workflow run job artifact subscription plan price coupon discount \
+        cart item shipment address warehouse stock contact lead campaign email template segment list \
+        page site domain record zone certificate server volume snapshot image network cluster node \
+        pod alert monitor metric dashboard log trace incident schedule policy organization group \
+        notification attachment review rating balance transfer payout dispute session device \
+        location booking room flight ticket_type survey question answer course lesson";
+    words.split(' ').collect()
+});
 
-const FIELDS: &[&str] = &[
-    "id",
-    "name",
-    "description",
-    "created_at",
-    "updated_at",
-    "status",
-    "state",
-    "type",
-    "url",
-    "owner_id",
-    "amount",
-    "currency",
-    "email",
-    "total_count",
-    "next_cursor",
-    "per_page",
-    "limit",
-    "offset",
-    "sort_by",
-    "filter",
-    "expand",
-    "metadata",
-    "tags",
-    "title",
-    "html_url",
-    "parent_id",
-    "starts_at",
-    "ends_at",
-    "is_active",
-    "external_reference",
-    "country_code",
-    "phone_number",
-];
+static FIELDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "\
+        id name description created_at updated_at status state type url owner_id amount currency \
+        email total_count next_cursor per_page limit offset sort_by filter expand metadata tags \
+        title html_url parent_id starts_at ends_at is_active external_reference country_code \
+        phone_number";
+    words.split(' ').collect()
+});
 
-const PROSE: &[&str] = &[
-    "returns",
-    "the",
-    "specified",
-    "of",
-    "a",
-    "an",
-    "for",
-    "authenticated",
-    "that",
-    "belongs",
-    "to",
-    "current",
-    "organization",
-    "if",
-    "not",
-    "found",
-    "an",
-    "error",
-    "is",
-    "returned",
-    "requires",
-    "permission",
-    "and",
-    "access",
-    "this",
-    "endpoint",
-    "can",
-    "be",
-    "used",
-    "with",
-    "pagination",
-    "results",
-    "are",
-    "sorted",
-    "by",
-    "creation",
-    "date",
-    "newest",
-    "first",
-    "optional",
-    "filter",
-    "only",
-    "active",
-    "items",
-    "in",
-    "response",
-    "includes",
-    "details",
-    "about",
-    "related",
-    "objects",
-    "deprecated",
-    "use",
-    "instead",
-    "rate",
-    "limit",
-    "applies",
-    "per",
-    "user",
-    "async",
-    "request",
-    "completes",
-    "when",
-    "status",
-    "changes",
-    "you",
-    "must",
-    "provide",
-    "valid",
-    "token",
-    "maximum",
-    "number",
-    "default",
-    "value",
-    "see",
-    "guide",
-    "more",
-    "information",
-];
+static PROSE: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "\
+        returns the specified of a an for authenticated that belongs to current organization if not \
+        found an error is returned requires permission and access this endpoint can be used with \
+        pagination results are sorted by creation date newest first optional filter only active \
+        items in response includes details about related objects deprecated use instead rate limit \
+        applies per user async request completes when status changes you must provide valid token \
+        maximum number default value see guide more information";
+    words.split(' ').collect()
+});
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -402,8 +219,8 @@ impl Dice {
         let word = |dice: &mut Self| match dice.below(12) {
             0 => dice.jargon(source),
             1 => subject.to_owned(),
-            2 => dice.pick(NOUNS).to_owned(),
-            _ => dice.pick(PROSE).to_owned(),
+            2 => dice.pick(&NOUNS).to_owned(),
+            _ => dice.pick(&PROSE).to_owned(),
         };
         let words: Vec<String> = (0..words).map(|_| word(self)).collect();
         words.join(" ")
@@ -412,9 +229,9 @@ impl Dice {
     fn fields(&mut self, source: usize, subject: &str, count: usize) -> Vec<Field> {
         let field = |dice: &mut Self| {
             let name = match dice.below(4) {
-                0 => format!("{subject}_{}", dice.pick(FIELDS)),
-                1 => format!("{}_{}", dice.pick(NOUNS), dice.pick(FIELDS)),
-                _ => dice.pick(FIELDS).to_owned(),
+                0 => format!("{subject}_{}", dice.pick(&FIELDS)),
+                1 => format!("{}_{}", dice.pick(&NOUNS), dice.pick(&FIELDS)),
+                _ => dice.pick(&FIELDS).to_owned(),
             };
             let description = dice.sentence(source, subject, 8).into();
             Field {
@@ -429,7 +246,7 @@ impl Dice {
 /// One made-up source: some thirty kinds of things, and what can be done to them.
 fn listing(source: usize) -> (SourceName, Listing) {
     let mut dice = Dice(source as u64 + 1);
-    let nouns: Vec<&str> = (0..30).map(|_| dice.pick(NOUNS)).collect();
+    let nouns: Vec<&str> = (0..30).map(|_| dice.pick(&NOUNS)).collect();
     let mut listing = Listing::default();
     for noun in &nouns {
         let fields = dice.fields(source, noun, 20);
@@ -440,13 +257,13 @@ fn listing(source: usize) -> (SourceName, Listing) {
         };
         listing.types.insert(TypeName::clean(noun), definition);
     }
-    let mut taken = std::collections::HashSet::new();
+    let mut taken = HashSet::new();
     for _ in 0..FUNCTIONS {
         let mut function = function(&mut dice, source, &nouns);
         function.name = function.name.unique(&mut taken);
         listing.functions.push(function);
     }
-    let name = format!("{}_{source}", dice.pick(NOUNS));
+    let name = format!("{}_{source}", dice.pick(&NOUNS));
     listing.info = SourceInfo {
         title: format!("{} API", dice.jargon(source)),
         ..SourceInfo::default()
@@ -464,7 +281,7 @@ fn method(verb: &str) -> &'static str {
 }
 
 fn function(dice: &mut Dice, source: usize, nouns: &[&str]) -> Function {
-    let (verb, noun, other) = (dice.pick(VERBS), dice.pick(nouns), dice.pick(nouns));
+    let (verb, noun, other) = (dice.pick(&VERBS), dice.pick(nouns), dice.pick(nouns));
     let special = dice.jargon(source);
     let name = match dice.below(3) {
         0 => format!("{verb}_{noun}"),

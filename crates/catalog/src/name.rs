@@ -250,7 +250,12 @@ impl TypeName {
 
 impl From<String> for TypeName {
     fn from(text: String) -> Self {
-        Self::clean(&text)
+        // A name that `unique` made longer is read back as it is.
+        if is_identifier(&text) {
+            Self(text)
+        } else {
+            Self::clean(&text)
+        }
     }
 }
 
@@ -395,6 +400,14 @@ mod tests {
         assert_eq!(id.to_string(), "petstore.get_pet");
         assert!("petstore".parse::<FunctionId>().is_err());
         assert!("petstore.a-b".parse::<FunctionId>().is_err());
+    }
+
+    #[test]
+    fn type_names_read_back_as_they_are() {
+        let long = TypeName::clean(&"x".repeat(300));
+        let name = long.clone().unique(|name| *name == long);
+        let text = serde_json::to_string(&name).unwrap();
+        assert_eq!(serde_json::from_str::<TypeName>(&text).unwrap(), name);
     }
 
     #[test]

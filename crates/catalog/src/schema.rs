@@ -297,7 +297,8 @@ impl<'a, R: Resolver> Reader<'a, R> {
         let nullable = types.contains(&"null");
         let mut variants = Vec::new();
         for name in types.iter().filter(|name| **name != "null") {
-            let ty = self.typed(at, name);
+            // Some documents write `String`.
+            let ty = self.typed(at, &name.to_ascii_lowercase());
             if !variants.contains(&ty) {
                 variants.push(ty);
             }
@@ -367,12 +368,7 @@ impl<'a, R: Resolver> Reader<'a, R> {
         let required = at.node.items("required");
         let is_required = |name: &str| required.iter().any(|item| item.as_str() == Some(name));
         let mut fields = Vec::new();
-        for (name, schema) in at
-            .node
-            .get("properties")
-            .map(Node::entries)
-            .unwrap_or_default()
-        {
+        for (name, schema) in self.properties(at) {
             let mut field = self.named_field(name, at.down(schema));
             // Draft 3 put the flag on the property itself.
             field.required = is_required(name) || schema.flag("required");
@@ -385,6 +381,20 @@ impl<'a, R: Resolver> Reader<'a, R> {
             }
         }
         Type::Object(Object { fields, extra })
+    }
+
+    /// The properties of an object; a few documents keep the whole table behind a reference.
+    fn properties(&self, at: At<'a, '_>) -> &'a [(Box<str>, Node)] {
+        let Some(table) = at.node.get("properties") else {
+            return &[];
+        };
+        let target = match table.entries() {
+            [(key, Node::String(reference))] if &**key == "$ref" => {
+                self.resolver.resolve(at.scope, reference)
+            }
+            _ => None,
+        };
+        target.map_or(table, |target| target.node).entries()
     }
 
     fn extra(&mut self, at: At<'a, '_>) -> Extra {

@@ -198,19 +198,23 @@ fn near(scope: &Scope<'_>, text: &str) -> Vec<String> {
 fn alike<'a>(scope: &Scope<'a>, wanted: &str) -> BTreeSet<&'a str> {
     const MOST: usize = 500;
     let letters = Letters::of(&wanted.to_lowercase());
-    let functions = scope
-        .entries
-        .iter()
-        .flat_map(|entry| &entry.listing.functions);
-    let names = functions.map(|function| function.name.as_str());
-    let mut names: Vec<(u32, &str)> = names
-        .map(|name| (letters.least_edits(Letters::of(name)), name))
-        .collect();
-    if MOST < names.len() {
-        names.select_nth_unstable(MOST);
-        names.truncate(MOST);
+    let mut alike = Vec::new();
+    for (entry, known) in scope.entries.iter().enumerate() {
+        for (document, function) in known.segment.functions.iter().enumerate() {
+            let edits = letters.least_edits(function.letters);
+            alike.push((edits, Place { entry, document }));
+        }
     }
-    names.into_iter().map(|(_, name)| name).collect()
+    if MOST < alike.len() {
+        alike.select_nth_unstable(MOST);
+        alike.truncate(MOST);
+    }
+    let name = |(_, place): (u32, Place)| {
+        let entry = scope.entries.get(place.entry)?;
+        let listed = entry.segment.functions.get(place.document)?;
+        Some(listed.function(&entry.listing)?.name.as_str())
+    };
+    alike.into_iter().filter_map(name).collect()
 }
 
 #[cfg(test)]

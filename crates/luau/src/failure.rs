@@ -22,6 +22,9 @@ const DEEPEST_LOOK: usize = 200;
 /// What Luau itself says when memory is gone; it has no other sign for an error handler.
 const OUT_OF_MEMORY: &[u8] = b"not enough memory";
 
+/// What Luau says when the stack has no room even for our error handler.
+const OUT_OF_STACK: &[u8] = b"error in error handling";
+
 /// The error value a script gets: `err.message`, `err.phase`, `err.status`, `err.body`, …
 pub(crate) fn to_luau(lua: &Lua, failure: &Failure) -> mlua::Result<Table> {
     let parts = Parts::of(lua)?;
@@ -115,6 +118,10 @@ pub(crate) fn from_luau(lua: &Lua, state: &State, error: &Luau) -> ScriptError {
     let line = traceback.first().map(|step| step.line);
     let mut seen = match error {
         Luau::String(text) if *text.as_bytes() == *OUT_OF_MEMORY => out_of_memory(state),
+        Luau::String(text) if *text.as_bytes() == *OUT_OF_STACK => ScriptError::new(
+            Phase::Execution,
+            "stack overflow: calls are nested too deep",
+        ),
         Luau::String(text) => from_text(&text.to_string_lossy()),
         Luau::Table(table) => from_table(lua, state, table),
         Luau::Error(error) => from_rust(state, error),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
-use toolscript_catalog::CallError;
+use toolscript_catalog::{CallError, FunctionId};
 
 /// What a run gave back.
 ///
@@ -260,7 +260,7 @@ impl Failure {
     }
 
     #[must_use]
-    pub(crate) fn with_function(self, function: impl ToString) -> Self {
+    pub(crate) fn with_function(self, function: &FunctionId) -> Self {
         Self {
             function: Some(function.to_string()),
             ..self

@@ -249,9 +249,9 @@ impl State {
         line: Option<u32>,
         text: String,
     ) -> Result<(), Exceeded> {
-        let mut inner = lock(&self.inner);
         // What a line takes besides its text, so that empty ones are not free.
         const LINE: usize = 32;
+        let mut inner = lock(&self.inner);
         let bytes = inner.log_bytes + text.len() + LINE;
         if self.limits.max_log_bytes < bytes {
             return Err(Exceeded::Log(self.limits.max_log_bytes));

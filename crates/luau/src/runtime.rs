@@ -31,6 +31,9 @@ pub struct RuntimeSettings {
     pub max_idle_vms: usize,
     /// How many scripts may run or wait at once; more wait for their turn, within their timeout.
     pub max_runs: usize,
+    /// How many scripts may compute for long where Luau cannot pause them, each on a thread of
+    /// its own; one more is ended.
+    pub max_stuck: usize,
     /// What happens to large results.
     pub results: ResultSettings,
 }
@@ -40,6 +43,7 @@ impl Default for RuntimeSettings {
         Self {
             max_idle_vms: 64,
             max_runs: 20_000,
+            max_stuck: 32,
             results: ResultSettings::default(),
         }
     }
@@ -73,7 +77,7 @@ impl Runtime {
     /// A runtime without any VM yet.
     pub fn new(settings: RuntimeSettings) -> Self {
         let inner = Inner {
-            pool: Pool::new(settings.max_idle_vms),
+            pool: Pool::new(settings.max_idle_vms, settings.max_stuck),
             turns: Semaphore::new(settings.max_runs.min(Semaphore::MAX_PERMITS)),
             results: Arc::new(Results::new(settings.results)),
         };
@@ -98,16 +102,16 @@ impl Runtime {
             self.inner.results.clone(),
             begun + run.limits.timeout(),
         ));
-        let mut stats = Stats::default();
-        let result = self.attempt(&run, &state, &mut stats).await;
+        let mut cost = Stats::default();
+        let result = self.attempt(&run, &state, &mut cost).await;
         let (logs, log_bytes) = state.take_logs();
-        stats.log_bytes = log_bytes;
-        stats.calls = state.calls();
-        stats.duration_ms = (begun.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+        cost.log_bytes = log_bytes;
+        cost.calls = state.calls();
+        cost.duration_ms = (begun.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         Outcome {
             result,
             logs,
-            stats,
+            stats: cost,
         }
     }
 
@@ -115,7 +119,7 @@ impl Runtime {
         &self,
         run: &Run,
         state: &Arc<State>,
-        stats: &mut Stats,
+        cost: &mut Stats,
     ) -> Result<ScriptResult, ScriptError> {
         let deadline = state.deadline;
         let ready = async {
@@ -141,11 +145,11 @@ impl Runtime {
             vm: &vm,
             environment,
         };
-        let value = session.run(&code, stats).await;
+        let value = session.run(&code, cost).await;
         drop(session);
         // A run that is dropped before this point takes its VM along.
         self.inner.pool.give_back(vm);
-        self.finish(run, value?, stats)
+        self.finish(run, value?, cost)
     }
 
     /// Hands the value over, or keeps it where it is large.
@@ -153,10 +157,10 @@ impl Runtime {
         &self,
         run: &Run,
         value: Value,
-        stats: &mut Stats,
+        cost: &mut Stats,
     ) -> Result<ScriptResult, ScriptError> {
         let bytes = json_bytes(&value);
-        stats.result_bytes = bytes;
+        cost.result_bytes = bytes;
         if bytes <= run.limits.max_inline_bytes {
             return Ok(ScriptResult::Value(value));
         }
@@ -182,12 +186,12 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    async fn run(&self, code: &[u8], stats: &mut Stats) -> Result<Value, ScriptError> {
+    async fn run(&self, code: &[u8], cost: &mut Stats) -> Result<Value, ScriptError> {
         let lua = self.vm.lua();
         host::bind_all(lua, self.state, &self.run.modules, &self.environment)
             .map_err(|raised| self.raised(raised))?;
         let script = compile::load(lua, code).map_err(|error| self.broken(&error))?;
-        let returned = self.call(vec![Luau::Function(script)], stats).await?;
+        let returned = self.call(vec![Luau::Function(script)], cost).await?;
         match &self.run.entry {
             EntryPoint::Script => {
                 self.json(&single(lua, returned).map_err(|error| self.broken(&error))?)
@@ -211,14 +215,14 @@ impl Session<'_> {
                     let value = host::argument(lua, self.state, argument);
                     call.push(value.map_err(|raised| self.raised(raised))?);
                 }
-                let returned = self.call(call, stats).await?;
+                let returned = self.call(call, cost).await?;
                 self.json(&single(lua, returned).map_err(|error| self.broken(&error))?)
             }
         }
     }
 
     /// Calls the first value with the others.
-    async fn call(&self, call: Vec<Luau>, stats: &mut Stats) -> Result<MultiValue, ScriptError> {
+    async fn call(&self, call: Vec<Luau>, cost: &mut Stats) -> Result<MultiValue, ScriptError> {
         let mut driver = Driver::new(self.vm, self.state, self.run.progress.clone());
         let ending = driver
             .run(
@@ -227,7 +231,7 @@ impl Session<'_> {
                 &self.run.cancel,
             )
             .await;
-        stats.failed_calls += driver.failed_calls();
+        cost.failed_calls += driver.failed_calls();
         match ending {
             Ending::Returned(values) => Ok(values),
             Ending::Raised(error) => Err(self.uncaught(&error)),
@@ -236,9 +240,10 @@ impl Session<'_> {
                 Err(aborted(self.run, abort))
             }
             Ending::Broken(error) => {
-                // Nobody knows what state the VM is in.
+                let error = self.broken(&error);
+                // Nobody knows what state the VM is in: let it not be used again.
                 self.vm.watch().abort(Abort::Stuck);
-                Err(self.broken(&error))
+                Err(error)
             }
         }
     }
@@ -292,8 +297,12 @@ impl Session<'_> {
         }
     }
 
+    /// What the VM itself says. After an abort that is only its echo.
     fn broken(&self, error: &mlua::Error) -> ScriptError {
-        failure::from_rust(self.state, error)
+        match self.vm.watch().aborted() {
+            Some(abort) => aborted(self.run, abort),
+            None => failure::from_rust(self.state, error),
+        }
     }
 }
 

@@ -24,6 +24,9 @@ use crate::{
 /// Where the tables of sources and functions keep what they stand for.
 const SELF: usize = 1;
 
+/// What a call for a page comes with: the function, how to ask for this page, its arguments.
+type PageCall = (Table, Option<Table>, MultiValue);
+
 /// The functions `prelude.luau` makes the SDK of.
 pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     let source = answering(lua, |lua, state, (_, name): (Luau, Luau)| {
@@ -48,13 +51,11 @@ pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     })?;
     host.raw_set("call", call)?;
 
-    type PageCall = (Table, Option<Table>, MultiValue);
     let page = asking(lua, |lua, state, (this, following, arguments): PageCall| {
         let bound = bound(state, &this)?;
         let mut call = shape(lua, state, &bound, arguments.into_iter().collect())?;
         if let Some(following) = following {
-            call.params
-                .extend(params(lua, state, Luau::Table(following))?);
+            call.params.extend(params(lua, state, following)?);
         }
         start(state, call, Paging::Page)
     })?;
@@ -229,12 +230,10 @@ fn shape(
     };
     let mut params = match own {
         None => Map::new(),
-        Some(Luau::Table(table)) => {
-            params(lua, state, Luau::Table(table)).map_err(|raised| match raised {
-                Raised::Failure(failure) => failure.with_function(id).into(),
-                lua => lua,
-            })?
-        }
+        Some(Luau::Table(table)) => params(lua, state, table).map_err(|raised| match raised {
+            Raised::Failure(failure) => failure.with_function(id).into(),
+            raised @ Raised::Lua(_) => raised,
+        })?,
         Some(_) => return Err(wrong().into()),
     };
     if function.convention() == Convention::Nothing && !params.is_empty() {
@@ -272,9 +271,9 @@ fn refuse_colon(state: &State, bound: &Bound, arguments: &[Luau]) -> Result<(), 
     Ok(())
 }
 
-fn params(lua: &Lua, state: &State, table: Luau) -> Result<Map<String, Value>, Raised> {
+fn params(lua: &Lua, state: &State, table: Table) -> Result<Map<String, Value>, Raised> {
     let kinds = &Parts::of(lua)?.kinds;
-    match value::to_json(kinds, &table, Budget::of(state), "params")? {
+    match value::to_json(kinds, &Luau::Table(table), Budget::of(state), "params")? {
         Value::Object(params) => Ok(params),
         Value::Array(items) if items.is_empty() => Ok(Map::new()),
         _ => Err(

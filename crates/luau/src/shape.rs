@@ -8,6 +8,9 @@ use serde_json::Value;
 const MOST_FIELDS: usize = 20;
 /// How deep the shape goes.
 const DEEPEST: usize = 3;
+/// How long the shape may get, and how much of a key is shown.
+const LONGEST: usize = 2_000;
+const LONGEST_KEY: usize = 60;
 /// How much of the value the preview shows.
 const PREVIEW_BYTES: usize = 1_000;
 
@@ -57,6 +60,10 @@ impl std::io::Write for Start {
 }
 
 fn write_shape(text: &mut String, value: &Value, depth: usize) {
+    if LONGEST < text.len() {
+        text.push('…');
+        return;
+    }
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(_) => text.push_str("boolean"),
@@ -66,14 +73,17 @@ fn write_shape(text: &mut String, value: &Value, depth: usize) {
             // Writing to a string cannot fail.
             write!(text, "string of {} bytes", content.len()).ok();
         }
+        Value::Array(items) if DEEPEST < depth => {
+            write!(text, "[{} items]", items.len()).ok();
+        }
+        Value::Object(_) if DEEPEST < depth => text.push_str("{ … }"),
         Value::Array(items) => write_list(text, items, depth),
-        Value::Object(_) if depth == DEEPEST => text.push_str("{ … }"),
         Value::Object(fields) => {
             let shown = fields.iter().take(MOST_FIELDS);
             text.push_str("{ ");
             for (at, (key, field)) in shown.enumerate() {
                 text.push_str(if at == 0 { "" } else { ", " });
-                text.push_str(key);
+                text.push_str(&key[..key.floor_char_boundary(LONGEST_KEY)]);
                 text.push_str(": ");
                 write_shape(text, field, depth + 1);
             }
@@ -92,11 +102,7 @@ fn write_list(text: &mut String, items: &[Value], depth: usize) {
         return;
     };
     write!(text, "[{} x ", items.len()).ok();
-    if depth == DEEPEST {
-        text.push('…');
-    } else {
-        write_shape(text, first, depth + 1);
-    }
+    write_shape(text, first, depth + 1);
     text.push(']');
 }
 
@@ -113,7 +119,11 @@ mod tests {
             "{ items: [2 x { id: number, name: string }], total: number, none: [] }"
         );
         assert_eq!(shape(&json!("x".repeat(500))), "string of 500 bytes");
-        assert_eq!(shape(&json!([[[[1]]]])), "[1 x [1 x [1 x [1 x …]]]]");
+        assert_eq!(
+            shape(&json!([[[[[1]]]]])),
+            "[1 x [1 x [1 x [1 x [1 items]]]]]"
+        );
+        assert!(shape(&json!({"k".repeat(100_000): 1})).len() < 5_000);
     }
 
     #[test]

@@ -20,14 +20,19 @@ use mlua::{
 use serde_json::{Map, Number, Value};
 use toolscript_catalog::binary;
 
-use crate::{
-    limits::Exceeded,
-    outcome::{Failure, Phase},
-    run::State,
-};
+mod fault;
+
+use crate::{limits::Exceeded, run::State};
+
+pub(crate) use fault::BadValue;
+use fault::{Problem, Step};
 
 /// The largest whole number that every smaller one can be told apart from.
 const EXACT: i128 = 1 << 53;
+
+/// How deep values usually are. Cycles are deeper than anything, so there is time to look out
+/// for them below this.
+const USUAL_DEPTH: usize = 8;
 
 /// `json.null`: what stands for null where `nil` would leave a hole.
 pub(crate) const NULL: Luau = Luau::NULL;
@@ -185,115 +190,6 @@ impl CoerceText for Lua {
     }
 }
 
-/// What is wrong with a value, and where.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("`{}` {problem}", self.place())]
-pub(crate) struct BadValue {
-    problem: Problem,
-    root: &'static str,
-    /// The way from the root, innermost step first.
-    way: Vec<Step>,
-}
-
-/// What is wrong with a value: the end of a sentence that starts with its place.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-enum Problem {
-    #[error("is a {0}, which has no form in JSON")]
-    NoForm(&'static str),
-    #[error("contains itself; a cycle has no form in JSON")]
-    Cycle,
-    #[error(
-        "has both the index {index} and the key `{key}`; a table is a list or an object, not both"
-    )]
-    Mixed { index: i64, key: String },
-    #[error("has the index {found} but not {missing}; fill the gaps of a list with `json.null`")]
-    Sparse { missing: i64, found: i64 },
-    #[error(
-        "has a key that is {0}; keys are strings: use `tostring`, or `json.object` for whole numbers"
-    )]
-    Key(String),
-    #[error("is {0}, which JSON does not have")]
-    NotFinite(f64),
-    #[error("is not UTF-8 text; use a buffer for bytes")]
-    NotText,
-    #[error("is nested more than {0} deep; flatten it, or raise `limits.max_depth`")]
-    Depth(usize),
-    #[error("makes more than {0} values; use less of them, or raise `limits.max_result_nodes`")]
-    Nodes(usize),
-    #[error(
-        "makes more than {0} bytes of JSON; use less of them, or raise `limits.max_result_bytes`"
-    )]
-    Bytes(usize),
-    #[error("does not fit: {0}")]
-    Limit(Exceeded),
-    #[error("cannot be read: {0}")]
-    Lua(String),
-}
-
-/// One step into a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(i64),
-}
-
-impl BadValue {
-    fn new(problem: Problem) -> Self {
-        Self {
-            problem,
-            way: Vec::new(),
-            root: "value",
-        }
-    }
-
-    fn under(self, root: &'static str) -> Self {
-        Self { root, ..self }
-    }
-
-    fn inside(mut self, step: Step) -> Self {
-        self.way.push(step);
-        self
-    }
-
-    /// The place in the words of a script: `result.items[3]`.
-    fn place(&self) -> String {
-        let mut place = self.root.to_owned();
-        for step in self.way.iter().rev() {
-            match step {
-                Step::Index(index) => place.push_str(&format!("[{index}]")),
-                Step::Key(key) if toolscript_catalog::name::is_identifier(key) => {
-                    place.push('.');
-                    place.push_str(key);
-                }
-                Step::Key(key) => place.push_str(&format!("[{key:?}]")),
-            }
-        }
-        place
-    }
-}
-
-impl From<mlua::Error> for BadValue {
-    fn from(error: mlua::Error) -> Self {
-        Self::new(Problem::Lua(error.to_string()))
-    }
-}
-
-impl From<BadValue> for Failure {
-    fn from(bad: BadValue) -> Self {
-        let limit = match bad.problem {
-            Problem::Depth(_) => "max_depth",
-            Problem::Nodes(_) => "max_result_nodes",
-            Problem::Bytes(_) => "max_result_bytes",
-            Problem::Limit(exceeded) => return exceeded.into(),
-            _ => return Failure::validation(bad.to_string()),
-        };
-        Failure {
-            limit: Some(limit),
-            ..Failure::new(Phase::Limit, bad.to_string())
-        }
-    }
-}
-
 /// What a conversion may still use up.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
@@ -362,7 +258,7 @@ impl Time {
 
     fn spend(&mut self) -> Result<(), BadValue> {
         self.spent += 1;
-        if self.spent % Self::LOOK == 0 && self.deadline <= Instant::now() {
+        if self.spent.is_multiple_of(Self::LOOK) && self.deadline <= Instant::now() {
             return Err(BadValue::new(Problem::Limit(Exceeded::Timeout(
                 self.timeout_ms,
             ))));
@@ -380,17 +276,37 @@ pub(crate) fn to_json(
 ) -> Result<Value, BadValue> {
     let mut reader = Reader {
         kinds,
-        budget,
+        budget: budget.clone(),
+        depth: 0,
+        track_from: USUAL_DEPTH,
         above: Vec::new(),
     };
-    reader.value(value).map_err(|bad| bad.under(root))
+    let read = reader.value(value).or_else(|bad| match bad.problem {
+        // Found late: the whole way again, to name the first place and not the tenth.
+        Problem::Cycle => {
+            let (depth, track_from, above) = (0, 0, Vec::new());
+            Reader {
+                kinds,
+                budget,
+                depth,
+                track_from,
+                above,
+            }
+            .value(value)
+        }
+        _ => Err(bad),
+    });
+    read.map_err(|bad| bad.under(root))
 }
 
 /// Reads Luau values under a budget.
 struct Reader<'a> {
     kinds: &'a Kinds,
     budget: Budget,
-    /// The addresses of the tables we are inside of.
+    depth: usize,
+    /// From which depth on we look out for cycles.
+    track_from: usize,
+    /// The addresses of the tables we are inside of, from that depth on.
     above: Vec<usize>,
 }
 
@@ -435,24 +351,67 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, table: &Table) -> Result<Value, BadValue> {
-        let address = table.to_pointer().addr();
-        if self.above.contains(&address) {
-            return Err(BadValue::new(Problem::Cycle));
-        }
-        if self.above.len() == self.budget.depth {
+        if self.depth == self.budget.depth {
             return Err(BadValue::new(Problem::Depth(self.budget.depth)));
         }
-        self.above.push(address);
+        let tracked = self.track_from <= self.depth;
+        if tracked {
+            let address = table.to_pointer().addr();
+            if self.above.contains(&address) {
+                return Err(BadValue::new(Problem::Cycle));
+            }
+            self.above.push(address);
+        }
+        self.depth += 1;
+        let value = match self.plain_object(table)? {
+            Some(value) => value,
+            None => self.any_table(table)?,
+        };
+        self.depth -= 1;
+        if tracked {
+            self.above.pop();
+        }
+        Ok(value)
+    }
+
+    /// Reads what most tables are, without a reference to each key: an object without marks
+    /// whose keys are names. `None` where the table turns out to be something else.
+    fn plain_object(&mut self, table: &Table) -> Result<Option<Value>, BadValue> {
+        if table.has_metatable() || 0 < table.raw_len() {
+            return Ok(None);
+        }
+        let before = self.budget.clone();
+        let (mut content, mut bad) = (Content::default(), None);
+        let read = table.for_each(|key: String, value: Luau| {
+            // A number would arrive as text here, and only its first sign tells.
+            let name = !key.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+            if !name || key == "inf" {
+                return Err(mlua::Error::StackError);
+            }
+            content.named(self, key, &value).map_err(|found| {
+                bad = Some(found);
+                mlua::Error::StackError
+            })
+        });
+        match (bad, read) {
+            (Some(bad), _) => Err(bad),
+            (None, Ok(())) => content.finish(Mark::None).map(Some),
+            (None, Err(_)) => {
+                self.budget = before;
+                Ok(None)
+            }
+        }
+    }
+
+    fn any_table(&mut self, table: &Table) -> Result<Value, BadValue> {
         let mark = self.kinds.mark(table);
-        let mut content = Content::default();
-        let mut bad = None;
+        let (mut content, mut bad) = (Content::default(), None);
         let read = table.for_each(|key: Luau, value: Luau| {
             content.add(self, mark, &key, &value).map_err(|found| {
                 bad = Some(found);
                 mlua::Error::StackError
             })
         });
-        self.above.pop();
         match (bad, read) {
             (Some(bad), _) => Err(bad),
             (None, Err(error)) => Err(error.into()),
@@ -480,16 +439,16 @@ impl Content {
     ) -> Result<(), BadValue> {
         match key {
             Luau::String(text) => {
-                let key = reader.text(text)?;
-                self.field(reader, key, value)
+                let key = text.to_str().map_err(|_| BadValue::new(Problem::NotText))?;
+                self.named(reader, key.to_owned(), value)
             }
             Luau::Integer(index) if mark == Mark::Object => {
-                self.field(reader, index.to_string(), value)
+                self.named(reader, index.to_string(), value)
             }
             Luau::Integer(index) => self.item(reader, *index, value),
             Luau::UserData(data) if mark == Mark::Object && data.is::<LargeInteger>() => {
                 let key = data.borrow::<LargeInteger>()?.0.to_string();
-                self.field(reader, key, value)
+                self.named(reader, key, value)
             }
             other => {
                 let shown = other.to_string().unwrap_or_default();
@@ -499,7 +458,7 @@ impl Content {
         }
     }
 
-    fn field(
+    fn named(
         &mut self,
         reader: &mut Reader<'_>,
         key: String,
@@ -508,7 +467,7 @@ impl Content {
         if let Some(index) = self.some_index() {
             return Err(BadValue::new(Problem::Mixed { index, key }));
         }
-        reader.budget.bytes(2)?;
+        reader.budget.bytes(key.len() + 2)?;
         match reader.value(value) {
             Ok(value) => self.fields.push((key, value)),
             Err(bad) => return Err(bad.inside(Step::Key(key))),

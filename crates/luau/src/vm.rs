@@ -27,8 +27,13 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    failure, library, limits::Limits, prelude::Prelude, run::State, sandbox, sdk, value::Kinds,
-    watch::Watch,
+    failure, library,
+    limits::Limits,
+    prelude::Prelude,
+    run::State,
+    sandbox, sdk,
+    value::Kinds,
+    watch::{Stuck, Watch},
 };
 
 /// The name of a script in positions: `script:3:`. The sign in front says it is not a file.
@@ -92,7 +97,7 @@ impl Parts {
 
 impl Vm {
     /// Builds and seals a VM.
-    pub(crate) fn new() -> mlua::Result<Self> {
+    pub(crate) fn new(stuck: Arc<Stuck>) -> mlua::Result<Self> {
         let libraries = StdLib::COROUTINE
             | StdLib::TABLE
             | StdLib::OS
@@ -103,10 +108,6 @@ impl Vm {
             | StdLib::BUFFER;
         collect_as_fast_as_scripts_allocate();
         let lua = Lua::new_with(libraries, LuaOptions::new())?;
-        let watch = Arc::new(Watch::new());
-        let interrupt = Arc::clone(&watch);
-        lua.set_interrupt(move |lua| interrupt.interrupt(lua));
-
         let seed = lua.globals().get::<Table>("math")?.get("randomseed")?;
         let host = lua.create_table()?;
         sdk::install(&lua, &host)?;
@@ -119,6 +120,9 @@ impl Vm {
         let enter = prelude.enter.clone();
         lua.set_app_data(Arc::new(prelude));
         lua.set_globals(base.clone())?;
+        let watch = Arc::new(Watch::new(stuck));
+        let interrupt = Arc::clone(&watch);
+        lua.set_interrupt(move |lua| interrupt.interrupt(lua));
         lua.gc_collect()?;
         let clean = lua.used_memory();
         let random = RandomState::new();

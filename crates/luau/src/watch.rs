@@ -6,7 +6,7 @@
 
 use std::{
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{
             AtomicBool, AtomicU8, AtomicU64, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
@@ -29,14 +29,26 @@ const TICKS_UNTIL_REST: u32 = 500;
 /// A tick that never comes.
 const NEVER: u64 = u64::MAX;
 
-/// How many scripts may at one time be busy where they cannot be paused.
-const MOST_STUCK: usize = 32;
-
 static TICKS: AtomicU64 = AtomicU64::new(0);
 static COMPUTING: AtomicUsize = AtomicUsize::new(0);
-static STUCK: AtomicUsize = AtomicUsize::new(0);
 static RESTING: AtomicBool = AtomicBool::new(false);
 static CLOCK: OnceLock<Option<Thread>> = OnceLock::new();
+
+/// How many scripts of a runtime hold a thread because they cannot be paused.
+#[derive(Debug)]
+pub(crate) struct Stuck {
+    now: AtomicUsize,
+    most: usize,
+}
+
+impl Stuck {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            now: AtomicUsize::new(0),
+            most,
+        }
+    }
+}
 
 /// Why a script must end now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +73,7 @@ pub(crate) struct Watch {
     asked: AtomicU64,
     /// Whether the running step holds a thread that the runtime had to replace.
     holds_thread: AtomicBool,
+    stuck: Arc<Stuck>,
     terms: Mutex<Option<Terms>>,
     memory: Memory,
 }
@@ -106,13 +119,14 @@ struct Terms {
 }
 
 impl Watch {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(stuck: Arc<Stuck>) -> Self {
         Self {
             seen: AtomicU64::new(NEVER),
             abort: AtomicU8::new(0),
             step: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
+            asked: AtomicU64::new(NEVER),
             holds_thread: AtomicBool::new(false),
+            stuck,
             terms: Mutex::new(None),
             memory: Memory::default(),
         }
@@ -201,7 +215,7 @@ impl Watch {
     fn tick(&self, lua: &Lua, now: u64) -> mlua::Result<VmState> {
         self.check();
         if self.aborted().is_some() {
-            return self.raise(lua);
+            return raise(lua);
         }
         if CLOCK.get().is_some_and(Option::is_some) {
             self.seen.store(now, Relaxed);
@@ -213,17 +227,10 @@ impl Watch {
         // It was asked to pause and is still here: it computes where Luau cannot yield.
         self.leave_thread();
         if self.aborted().is_some() {
-            self.raise(lua)
+            raise(lua)
         } else {
             Ok(VmState::Continue)
         }
-    }
-
-    /// Raises, and takes away the memory too: a script that catches the error at every level of
-    /// a deep recursion could otherwise build one more large string at each of them.
-    fn raise(&self, lua: &Lua) -> mlua::Result<VmState> {
-        lua.set_memory_limit(1)?;
-        Err(mlua::Error::runtime("the run has ended"))
     }
 
     /// Lets the runtime go on with another thread while this one is held by the script.
@@ -237,12 +244,20 @@ impl Watch {
         if !several {
             return;
         }
-        if !self.holds_thread.swap(true, Relaxed) && MOST_STUCK <= STUCK.fetch_add(1, Relaxed) {
+        let Stuck { now, most } = &*self.stuck;
+        if !self.holds_thread.swap(true, Relaxed) && *most <= now.fetch_add(1, Relaxed) {
             self.abort(Abort::Stuck);
             return;
         }
         tokio::task::block_in_place(|| thread::sleep(Duration::from_micros(100)));
     }
+}
+
+/// Raises, and takes away the memory too: a script that catches the error at every level of
+/// a deep recursion could otherwise build one more large string at each of them.
+fn raise(lua: &Lua) -> mlua::Result<VmState> {
+    lua.set_memory_limit(1)?;
+    Err(mlua::Error::runtime("the run has ended"))
 }
 
 /// A stretch of time in which a script computes.
@@ -255,7 +270,7 @@ impl Drop for Step<'_> {
     fn drop(&mut self) {
         COMPUTING.fetch_sub(1, Relaxed);
         if self.watch.holds_thread.swap(false, Relaxed) {
-            STUCK.fetch_sub(1, Relaxed);
+            self.watch.stuck.now.fetch_sub(1, Relaxed);
         }
     }
 }

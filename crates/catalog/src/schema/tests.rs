@@ -117,6 +117,15 @@ fn all_of_merges() {
 }
 
 #[test]
+fn odd_spellings_are_understood() {
+    check(json!({"type": "String"}), "string");
+    check(
+        json!({"type": "object", "properties": {"$ref": "#/$defs/Table"}, "$defs": {"Table": {"a": {"type": "string"}}}}),
+        "{ a: string? }",
+    );
+}
+
+#[test]
 fn unions() {
     check(
         json!({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "string"}]}),

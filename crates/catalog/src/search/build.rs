@@ -3,12 +3,12 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
-    segment::{About, Posting, Segment},
+    segment::{About, Listed, Posting, Segment},
     vocabulary::Vocabulary,
-    words::{self, Key},
+    words::{self, Key, Letters},
 };
 use crate::{
-    Field, Function, Listing, SourceName, Type, TypeName, Types,
+    Field, Function, FunctionName, Listing, SourceName, Type, TypeName, Types,
     ty::{Definition, Extra, Object},
 };
 
@@ -94,8 +94,11 @@ impl Segment {
     pub(crate) fn build(name: &SourceName, listing: &Listing) -> Self {
         let mut builder = Builder::new(&listing.types);
         let functions = by_name(&listing.functions);
-        for at in &functions {
-            builder.function(&listing.functions[*at as usize]);
+        for function in functions
+            .iter()
+            .filter_map(|listed| listed.function(listing))
+        {
+            builder.function(function);
         }
         let room = Posting::MOST_DOCUMENTS - functions.len();
         for (name, definition) in listing.types.iter().take(room) {
@@ -105,13 +108,19 @@ impl Segment {
     }
 }
 
-/// Where the functions are in the listing, by name.
-fn by_name(functions: &[Function]) -> Box<[u32]> {
-    let mut order: Vec<u32> = (0..)
-        .take(functions.len().min(Posting::MOST_DOCUMENTS))
+fn by_name(functions: &[Function]) -> Box<[Listed]> {
+    let mut order: Vec<(&FunctionName, u32)> = functions
+        .iter()
+        .map(|function| &function.name)
+        .zip(0..)
         .collect();
-    order.sort_by_key(|at| &functions[*at as usize].name);
-    order.into()
+    order.truncate(Posting::MOST_DOCUMENTS);
+    order.sort_unstable();
+    let listed = |(name, at): (&FunctionName, u32)| {
+        let letters = Letters::of(name.as_str());
+        Listed { at, letters }
+    };
+    order.into_iter().map(listed).collect()
 }
 
 fn about(name: &SourceName, title: &str) -> Box<[About]> {
@@ -316,7 +325,7 @@ impl<'a> Builder<'a> {
         self.documents += 1;
     }
 
-    fn finish(self, functions: Box<[u32]>, about: Box<[About]>) -> Segment {
+    fn finish(self, functions: Box<[Listed]>, about: Box<[About]>) -> Segment {
         let (terms, place, spellings) = self.vocabulary.finish();
         let mut starts = vec![0; terms.len() + 1];
         for (term, _) in &self.postings {

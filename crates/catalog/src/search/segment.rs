@@ -4,7 +4,7 @@ use super::{
     Subject,
     words::{Key, Letters},
 };
-use crate::{FunctionName, Listing};
+use crate::{Function, FunctionName, Listing};
 
 /// The documents of one source, found by word.
 ///
@@ -14,8 +14,8 @@ use crate::{FunctionName, Listing};
 pub(crate) struct Segment {
     /// How many documents there are.
     pub(super) documents: usize,
-    /// Where the listing has the functions, by name.
-    pub(super) functions: Box<[u32]>,
+    /// The functions, by name.
+    pub(super) functions: Box<[Listed]>,
     /// The stems, sorted.
     pub(super) terms: Box<[Key]>,
     /// Where the postings of each term start; one more at the end.
@@ -27,6 +27,16 @@ pub(crate) struct Segment {
     /// Words of the source's own name and title. They hold for every document,
     /// so they are kept once.
     pub(super) about: Box<[About]>,
+}
+
+/// A function of the listing. The listing itself is large and cold: what every
+/// name of a catalog is asked for is kept here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed {
+    /// Where the listing has it.
+    pub(super) at: u32,
+    /// The letters of its name.
+    pub(super) letters: Letters,
 }
 
 /// One document that has a word, and how much the word says about it.
@@ -91,11 +101,8 @@ impl Posting {
 impl Segment {
     /// The document of a function.
     pub(super) fn function(&self, listing: &Listing, name: &FunctionName) -> Option<usize> {
-        let known = |at: u32| listing.functions.get(at as usize).map(|known| &known.name);
-        let found = self
-            .functions
-            .binary_search_by(|at| known(*at).cmp(&Some(name)));
-        found.ok()
+        let by_name = |known: &Listed| known.function(listing).map(|it| &it.name).cmp(&Some(name));
+        self.functions.binary_search_by(by_name).ok()
     }
 
     /// The document of a named type.
@@ -107,8 +114,8 @@ impl Segment {
 
     /// What a document is.
     pub(super) fn subject<'a>(&self, listing: &'a Listing, document: usize) -> Option<Subject<'a>> {
-        if let Some(at) = self.functions.get(document) {
-            return listing.functions.get(*at as usize).map(Subject::Function);
+        if let Some(listed) = self.functions.get(document) {
+            return listed.function(listing).map(Subject::Function);
         }
         let (name, definition) = listing.types.iter().nth(document - self.functions.len())?;
         Some(Subject::Type(name, definition))
@@ -155,6 +162,13 @@ impl Segment {
             + size_of_val(&*self.spellings.entries)
             + size_of_val(&*self.about)
             + about
+    }
+}
+
+impl Listed {
+    /// The function, in the listing the segment was built of.
+    pub(super) fn function(self, listing: &Listing) -> Option<&Function> {
+        listing.functions.get(self.at as usize)
     }
 }
 

@@ -77,52 +77,74 @@ pub(super) fn corrections(scope: &Scope<'_>, word: &str) -> Vec<Correction> {
     corrections
 }
 
-/// Every word of the vocabularies whose letters fit, compared once however many sources have it.
+/// Every word of the vocabularies that looks like it, compared once however many sources have it.
 fn readings<'a>(scope: &Scope<'a>, word: &str) -> HashMap<&'a str, Reading> {
-    let letters = Letters::of(word);
-    let allowed = edits_allowed(word);
+    let written = Written::new(word);
     let mut readings: HashMap<&str, Reading> = HashMap::new();
-    let mut look = |known: &'a str, known_letters: Letters, frequency: &dyn Fn() -> usize| {
-        let may_go_on = letters.all_in(known_letters);
-        if !may_go_on && allowed < letters.least_edits(known_letters) {
-            return;
-        }
-        let compare = || Reading {
-            difference: difference(word, known, allowed),
+    let mut add = |known: &'a str, frequency: usize| {
+        let reading = readings.entry(known).or_insert_with(|| Reading {
+            difference: written.difference(known),
             frequency: 0,
-        };
-        readings.entry(known).or_insert_with(compare).frequency += frequency();
+        });
+        reading.frequency += frequency;
     };
     for segment in scope.segments() {
-        for (known, known_letters, term) in segment.spellings.iter() {
-            look(known, known_letters, &|| segment.postings(term).len());
+        for (known, letters, term) in segment.spellings.iter() {
+            if written.may_be(known, letters) {
+                add(known, segment.postings(term).len());
+            }
         }
         for about in &segment.about {
-            look(&about.word, Letters::of(&about.word), &|| segment.documents);
+            add(&about.word, segment.documents);
         }
     }
     readings
 }
 
-/// How many edits a word of this length can bear and still be recognised.
-fn edits_allowed(word: &str) -> u32 {
-    match word.chars().count() {
-        0..=3 => 0,
-        4..=7 => 1,
-        _ => 2,
-    }
+/// A word as it was written.
+struct Written<'a> {
+    word: &'a str,
+    letters: Letters,
+    /// How many edits it can bear and still be recognised.
+    edits: u32,
 }
 
-fn difference(word: &str, known: &str, allowed: u32) -> Option<Difference> {
-    if SHORTEST_START <= word.len() && known.starts_with(word) {
-        return Some(Difference::Unfinished);
+impl<'a> Written<'a> {
+    fn new(word: &'a str) -> Self {
+        let edits = match word.chars().count() {
+            0..=3 => 0,
+            4..=7 => 1,
+            _ => 2,
+        };
+        let letters = Letters::of(word);
+        Self {
+            word,
+            letters,
+            edits,
+        }
     }
-    let same_start = word.chars().next() == known.chars().next();
-    match strsim::osa_distance(word, known) {
-        1 if 1 <= allowed && same_start => Some(Difference::OneEdit),
-        1 if 1 <= allowed => Some(Difference::FirstLetter),
-        2 if 2 <= allowed && same_start => Some(Difference::TwoEdits),
-        _ => None,
+
+    /// Whether a known word is worth a closer look. Quick: the whole vocabulary is asked.
+    fn may_be(&self, known: &str, letters: Letters) -> bool {
+        let misspelt = self.edits != 0 && self.letters.least_edits(letters) <= self.edits;
+        misspelt || (self.letters.all_in(letters) && self.is_start_of(known))
+    }
+
+    fn is_start_of(&self, known: &str) -> bool {
+        SHORTEST_START <= self.word.len() && known.starts_with(self.word)
+    }
+
+    fn difference(&self, known: &str) -> Option<Difference> {
+        if self.is_start_of(known) {
+            return Some(Difference::Unfinished);
+        }
+        let same_start = self.word.chars().next() == known.chars().next();
+        match strsim::osa_distance(self.word, known) {
+            1 if 1 <= self.edits && same_start => Some(Difference::OneEdit),
+            1 if 1 <= self.edits => Some(Difference::FirstLetter),
+            2 if 2 <= self.edits && same_start => Some(Difference::TwoEdits),
+            _ => None,
+        }
     }
 }
 
@@ -132,7 +154,7 @@ mod tests {
 
     #[track_caller]
     fn check(word: &str, known: &str, expected: Option<Difference>) {
-        assert_eq!(difference(word, known, edits_allowed(word)), expected);
+        assert_eq!(Written::new(word).difference(known), expected);
     }
 
     #[test]

@@ -105,8 +105,8 @@ mod tests {
         let listing = listing();
         assert!(10 <= listing.functions.len());
         for function in &listing.functions {
-            let name = function.original.rsplit('.').next().unwrap();
-            let declared = definitions().contains(name.trim_start_matches(':'));
+            let name = function.original.rsplit(['.', ':']).next().unwrap();
+            let declared = definitions().contains(name);
             assert!(declared, "`{}` has no declaration", function.original);
             assert!(
                 !function.summary.is_empty() && function.signature.starts_with(&function.original)

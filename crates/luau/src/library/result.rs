@@ -64,6 +64,10 @@ pub(super) const LIBRARY: Library = Library {
     install,
 };
 
+/// What `slice` and `grep` are called with.
+type Slice = (Table, f64, Option<f64>, Option<LuaString>);
+type Grep = (Table, LuaString, Option<Table>);
+
 fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     let methods = lua.create_table()?;
     let whole = prelude.plain(lua, |lua, state, this: Table| {
@@ -78,7 +82,6 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
         }
     })?;
     methods.raw_set("path", path)?;
-    type Slice = (Table, f64, Option<f64>, Option<LuaString>);
     let slice = prelude.plain(lua, |lua, state, (this, first, last, path): Slice| {
         let kept = kept(state, &this)?;
         let path = path.map(|path| path.to_string_lossy()).unwrap_or_default();
@@ -87,7 +90,6 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
         luau(lua, state, &part.unwrap_or(Value::Null))
     })?;
     methods.raw_set("slice", slice)?;
-    type Grep = (Table, LuaString, Option<Table>);
     let grep = prelude.plain(lua, |lua, state, (this, text, options): Grep| {
         let kept = kept(state, &this)?;
         let option = |key| {
@@ -251,7 +253,7 @@ fn grep(value: &Value, path: &str, wanted: &str, limit: usize) -> Value {
         found: Vec::new(),
         limit,
     };
-    search.visit(value, path.to_owned());
+    search.visit(value, path);
     Value::Array(search.found)
 }
 
@@ -262,28 +264,28 @@ struct Search {
 }
 
 impl Search {
-    fn visit(&mut self, value: &Value, path: String) {
+    fn visit(&mut self, value: &Value, path: &str) {
         if self.limit <= self.found.len() {
             return;
         }
         match value {
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.visit(item, format!("{path}[{}]", at + 1));
+                    self.visit(item, &format!("{path}[{}]", at + 1));
                 }
             }
             Value::Object(fields) => {
                 for (key, field) in fields {
-                    let inner = below(&path, key);
+                    let inner = below(path, key);
                     if self.contains(key) && self.found.len() < self.limit {
                         self.add(&inner, field);
                     } else {
-                        self.visit(field, inner);
+                        self.visit(field, &inner);
                     }
                 }
             }
-            Value::String(text) if self.contains(text) => self.add(&path, value),
-            Value::Number(number) if self.contains(&number.to_string()) => self.add(&path, value),
+            Value::String(text) if self.contains(text) => self.add(path, value),
+            Value::Number(number) if self.contains(&number.to_string()) => self.add(path, value),
             _ => {}
         }
     }

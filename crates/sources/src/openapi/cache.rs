@@ -23,7 +23,7 @@ use super::{
 use crate::Context;
 
 /// Changes whenever the loader reads documents differently, so that old entries are not used.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// How many entries are kept.
 const MOST_ENTRIES: usize = 200;
 /// How every entry's name ends.

@@ -580,6 +580,7 @@ fn security_says_what_goes_where() {
 security: [{bearer: []}, {key: [], cookie: []}]
 paths:
   /a:
+    parameters: [{name: x-key, in: header, required: true, schema: {type: string}}]
     get: {operationId: a, responses: {}}
     put: {operationId: b, security: [], responses: {}}
     post: {operationId: c, security: [{oauth: [write]}, {}], responses: {}}
@@ -604,6 +605,9 @@ components:
     };
     assert_eq!(alternatives("a"), "bearer or cookie+key");
     assert_eq!(alternatives("b"), "");
+    // A credential is never a script's to give; where it is none, it is a header like any other.
+    assert_eq!(signature(&compiled, "a"), "function sdk.api.a(): any");
+    assert_eq!(pick(&compiled, "b").1.parameters.len(), 1);
     assert_eq!(alternatives("c"), "oauth or ");
     assert_eq!(pick(&compiled, "c").1.security[0]["oauth"], ["write"]);
     let schemes = &compiled.api.schemes;
@@ -768,7 +772,7 @@ paths:
   /text: {get: just text, put: {operationId: put, requestBody: {$ref: '#/nowhere'}, responses: {}}}
   /gone: {$ref: 'gone.yaml'}
   /odd: {get: {operationId: odd, parameters: 7, responses: [], tags: x, requestBody: {content: {}}}}
-  https://whole.test/x: {get: {responses: {}}}
+  https://whole.test/x: {get: {operationId: whole, responses: {}}}
   no-slash: {get: {operationId: noSlash, responses: {}}}
 "#,
     ));
@@ -778,8 +782,12 @@ paths:
         .iter()
         .map(|function| function.name.as_str())
         .collect();
-    assert_eq!(names, ["ok", "put", "odd", "no_slash"]);
+    assert_eq!(names, ["ok", "put", "odd", "whole", "no_slash"]);
     assert_eq!(pick(&compiled, "no_slash").1.path, "/no-slash");
+    assert_eq!(
+        pick(&compiled, "whole").1.servers[0].url,
+        "https://whole.test"
+    );
     insta::assert_snapshot!(warnings(&compiled), @r"
 api.yaml#/paths/~1gone: leads nowhere: there is no file `gone.yaml`
 api.yaml#/paths/~1ok/get/responses/200: `#/nowhere` leads nowhere; this is left out
@@ -787,6 +795,5 @@ api.yaml#/paths/~1list: this is no path item; it is skipped
 api.yaml#/paths/~1text/get: this is no operation; it is skipped
 api.yaml#/paths/~1text/put/requestBody: `#/nowhere` leads nowhere; this is left out
 api.yaml#/paths/~1odd/get/requestBody: the body has no content; it is left out
-api.yaml#/paths/https:~1~1whole.test~1x: a path cannot be a whole URL; put its start into `servers`. It is skipped
 ");
 }

@@ -23,12 +23,21 @@ fn every_page_of_every_real_document_is_luau() {
         for function in &entry.listing.functions {
             let page = docs::pages(&[Subject::Function(&entry, function)], MOST_BYTES).text;
             let parsed = mlua::chunk::Compiler::new().compile(&page);
-            assert!(parsed.is_ok(), "{name}: {}: {}\n{page}", function.name, parsed.unwrap_err());
+            assert!(
+                parsed.is_ok(),
+                "{name}: {}: {}\n{page}",
+                function.name,
+                parsed.unwrap_err()
+            );
         }
         for (ty, definition) in &entry.listing.types {
             let text = Renderer::default().definition(ty, definition);
             let parsed = mlua::chunk::Compiler::new().compile(&text);
-            assert!(parsed.is_ok(), "{name}: {ty}: {}\n{text}", parsed.unwrap_err());
+            assert!(
+                parsed.is_ok(),
+                "{name}: {ty}: {}\n{text}",
+                parsed.unwrap_err()
+            );
         }
     }
 }

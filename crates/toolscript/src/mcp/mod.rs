@@ -155,7 +155,9 @@ impl Handler {
             credentials,
             owner: String::new(),
             cancel: cx.ct.clone(),
-            progress: reporter.clone().map(|reporter| reporter as Arc<dyn RunProgress>),
+            progress: reporter
+                .clone()
+                .map(|reporter| reporter as Arc<dyn RunProgress>),
         };
         let outcome = self.engine.execute(script).await;
         if let Some(reporter) = reporter {

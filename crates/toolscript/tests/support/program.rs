@@ -9,7 +9,7 @@ use std::{
 };
 
 /// How long a test waits for anything before it gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running process; it is killed when it is dropped, so that no failed test leaves one behind.
 pub(crate) struct Program {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use toolscript_catalog::{
-    Effect, Function, FunctionName, Listing, Node, Type, Types, Warning,
+    Effect, Function, Listing, Node, Type, Types, Warning,
     schema::Reader,
     ty::{Extra, Object},
 };
@@ -13,7 +13,7 @@ use super::{
     LoadError, bodies, book::Book, documents::Documents, info, names, paging, security, servers,
     text, view::View,
 };
-use crate::openapi::operation::{Api, Operation, Scheme};
+use crate::openapi::operation::{Api, Operation, Scheme, Server};
 
 /// The methods a path item may hold, besides those it names itself.
 const METHODS: &[&str] = &[
@@ -35,6 +35,16 @@ struct Draft {
     has_link_header: bool,
 }
 
+impl Draft {
+    fn identity(&self) -> names::Identity<'_> {
+        names::Identity {
+            id: &self.function.original,
+            method: &self.operation.method,
+            path: &self.operation.path,
+        }
+    }
+}
+
 /// Makes a listing and a plan of documents.
 pub(super) fn compile(documents: &Documents) -> Result<(Listing, Api), LoadError> {
     let book = Book::new(documents);
@@ -44,6 +54,7 @@ pub(super) fn compile(documents: &Documents) -> Result<(Listing, Api), LoadError
         let location = documents.get(0).shown.clone();
         return Err(LoadError::NoOperations {
             location,
+            webhooks: documents.get(0).root.get("webhooks").is_some(),
             skipped: listing.warnings,
         });
     }
@@ -51,21 +62,26 @@ pub(super) fn compile(documents: &Documents) -> Result<(Listing, Api), LoadError
     Ok((listing, api))
 }
 
-/// Everything that was taken down. Where a document could not be read, the reason for that says it all.
+/// Everything that was taken down, one word per place: why a document could not be read says more
+/// than that something leads nowhere, and what became of a schema says more than that it was missed.
 fn all_warnings(
     documents: &Documents,
     skipped: Vec<Warning>,
     schemas: Vec<Warning>,
 ) -> Vec<Warning> {
-    let told: HashSet<&str> = documents
-        .warnings
-        .iter()
-        .map(|warning| warning.place.as_str())
-        .collect();
-    let new = skipped
+    let places = |warnings: &[Warning]| -> HashSet<String> {
+        warnings
+            .iter()
+            .map(|warning| warning.place.clone())
+            .collect()
+    };
+    let (unread, read) = (places(&documents.warnings), places(&schemas));
+    let skipped = skipped
         .into_iter()
+        .filter(|warning| !read.contains(&warning.place));
+    let new = skipped
         .chain(schemas)
-        .filter(|warning| !told.contains(warning.place.as_str()));
+        .filter(|warning| !unread.contains(&warning.place));
     documents.warnings.iter().cloned().chain(new).collect()
 }
 
@@ -146,10 +162,6 @@ impl<'b> Compiler<'b> {
             item.warn("this is no path item; it is skipped");
             return;
         }
-        if path.contains("://") {
-            item.warn("a path cannot be a whole URL; put its start into `servers`. It is skipped");
-            return;
-        }
         for (method, operation) in operations_in(item) {
             if operation.node.is_object() {
                 drafts.push(self.draft(&method, path, item, &operation));
@@ -171,15 +183,15 @@ impl<'b> Compiler<'b> {
                 .unwrap_or_else(|| item.text(key))
         };
         let (summary, description) = (first_of("summary"), first_of("description"));
-        let tags = operation.texts("tags");
+        let tags: Vec<String> = operation
+            .texts("tags")
+            .iter()
+            .map(|tag| text::clean(tag))
+            .collect();
         let method = method.to_ascii_uppercase();
-        let path = if path.starts_with('/') {
-            path.to_owned()
-        } else {
-            format!("/{path}")
-        };
+        let (origin, path) = servers::split_path(path);
         let function = Function {
-            original: operation.word("operationId").unwrap_or_default(),
+            original: operation.text("operationId"),
             group: tags
                 .first()
                 .cloned()
@@ -200,7 +212,10 @@ impl<'b> Compiler<'b> {
             ..Function::default()
         };
         let operation = Operation {
-            servers: self.own_servers(item, operation),
+            servers: match origin {
+                Some(origin) => vec![origin],
+                None => self.own_servers(item, operation),
+            },
             security,
             accept: answers.accept,
             body: request_body,
@@ -218,11 +233,7 @@ impl<'b> Compiler<'b> {
     }
 
     /// Servers of the operation, else of the path.
-    fn own_servers(
-        &self,
-        item: &View<'b>,
-        operation: &View<'b>,
-    ) -> Vec<crate::openapi::operation::Server> {
+    fn own_servers(&self, item: &View<'b>, operation: &View<'b>) -> Vec<Server> {
         let own = servers::of(operation, self.base.as_ref());
         if own.is_empty() {
             servers::of(item, self.base.as_ref())
@@ -265,24 +276,8 @@ fn operations_in<'b>(item: &View<'b>) -> Vec<(String, View<'b>)> {
 }
 
 fn name(drafts: &mut [Draft]) {
-    let methods: Vec<String> = drafts
-        .iter()
-        .map(|draft| draft.operation.method.to_ascii_lowercase())
-        .collect();
-    let identity = |(draft, method): (&'_ Draft, &'_ String)| {
-        (
-            draft.function.original.clone(),
-            method.clone(),
-            draft.operation.path.clone(),
-        )
-    };
-    let identities: Vec<(String, String, String)> =
-        drafts.iter().zip(&methods).map(identity).collect();
-    let operations: Vec<names::Identity<'_>> = identities
-        .iter()
-        .map(|(id, method, path)| names::Identity { id, method, path })
-        .collect();
-    let names: Vec<FunctionName> = names::settle(&operations);
+    let identities: Vec<names::Identity<'_>> = drafts.iter().map(Draft::identity).collect();
+    let names = names::settle(&identities);
     for (draft, name) in drafts.iter_mut().zip(names) {
         draft.function.name = name;
     }

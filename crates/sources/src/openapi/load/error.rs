@@ -1,6 +1,6 @@
 //! `LoadError`: why a document gives no source, in words that say where and what would help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toolscript_catalog::Warning;
 
@@ -14,7 +14,10 @@ pub const LARGEST_DOCUMENT: usize = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// No such file.
-    #[error("there is no file `{location}`; relative paths start from `{}`", folder.display())]
+    #[error(
+        "there is no file `{location}`; relative paths start from {}",
+        shown(folder)
+    )]
     Missing {
         /// What was asked for.
         location: String,
@@ -129,10 +132,12 @@ pub enum LoadError {
         found: String,
     },
     /// Nothing to call.
-    #[error("`{location}` has no operation to call{}", first_reason(skipped))]
+    #[error("`{location}` has no operation to call{}", first_reason(*webhooks, skipped))]
     NoOperations {
         /// What was asked for.
         location: String,
+        /// Whether it describes calls the other way: webhooks.
+        webhooks: bool,
         /// What was skipped on the way.
         skipped: Vec<Warning>,
     },
@@ -167,6 +172,13 @@ pub enum LoadError {
     },
 }
 
+fn shown(folder: &Path) -> String {
+    if folder.as_os_str().is_empty() {
+        return "the current folder".to_owned();
+    }
+    format!("`{}`", folder.display())
+}
+
 fn wanted(name: &str) -> String {
     match name {
         "" => "name the one to serve".to_owned(),
@@ -174,8 +186,9 @@ fn wanted(name: &str) -> String {
     }
 }
 
-fn first_reason(skipped: &[Warning]) -> String {
+fn first_reason(webhooks: bool, skipped: &[Warning]) -> String {
     match skipped.first() {
+        None if webhooks => "; it only describes webhooks, which call you".to_owned(),
         None => "; `paths` is missing or empty".to_owned(),
         Some(first) => format!(
             "; {} skipped, the first at {}: {}",

@@ -19,6 +19,7 @@ mod names;
 mod paging;
 mod parameters;
 mod parse;
+mod repair;
 mod responses;
 mod scan;
 mod security;

@@ -12,7 +12,6 @@ const LONGEST_SUFFIX: usize = 80;
 pub(super) struct Identity<'a> {
     /// The `operationId`; empty where there is none.
     pub(super) id: &'a str,
-    /// The method in lower case.
     pub(super) method: &'a str,
     pub(super) path: &'a str,
 }

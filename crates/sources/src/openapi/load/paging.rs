@@ -23,7 +23,6 @@ const CURSOR_PARAMETERS: &[&str] = &[
     "starttoken",
     "pageafter",
     "bookmark",
-    "scrollid",
     "nextpage",
     "page[after]",
     "page[cursor]",
@@ -47,9 +46,7 @@ const CURSOR_FIELDS: &[&str] = &[
 ];
 
 /// Fields that hold the next cursor if the parameter has the very same name.
-const SAME_NAME_FIELDS: &[&str] = &[
-    "cursor", "marker", "bookmark", "scrollid", "after", "nextpage",
-];
+const SAME_NAME_FIELDS: &[&str] = &["cursor", "marker", "bookmark", "after", "nextpage"];
 
 /// Objects around the cursor.
 const AROUND: &[&str] = &[
@@ -66,6 +63,37 @@ const AROUND: &[&str] = &[
     "paginginfo",
     "listmetadata",
 ];
+
+/// Parameters by which an API counts its pages, besides cursors.
+const PAGE_PARAMETERS: &[&str] = &[
+    "page",
+    "pagenumber",
+    "pagenum",
+    "pageno",
+    "pageindex",
+    "offset",
+    "skip",
+    "start",
+    "startat",
+    "startindex",
+    "page[number]",
+    "page[offset]",
+];
+
+/// Fields of an answer that hold the address of the next page.
+const ADDRESS_FIELDS: &[&str] = &[
+    "nexturl",
+    "nexturi",
+    "nextlink",
+    "nexthref",
+    "nextpageurl",
+    "nextpageuri",
+    "nextpagelink",
+    "@odatanextlink",
+];
+
+/// Objects that hold nothing but addresses.
+const LINKS: &[&str] = &["links", "pages"];
 
 /// Parameters that take the id of the last item seen.
 const LAST_ID_PARAMETERS: &[&str] = &["startingafter", "after", "afterid"];
@@ -88,6 +116,7 @@ pub(super) fn detect(
     }
     last_id(function, operation, types)
         .or_else(|| cursor(function, operation, types))
+        .or_else(|| address(function, operation, types))
         .or_else(|| has_link_header.then_some(Paging::LinkHeader))
 }
 
@@ -100,10 +129,13 @@ fn cursor(function: &Function, operation: &Operation, types: &Types) -> Option<P
 /// The pointer to the next cursor inside an answer.
 fn cursor_field(ty: &Type, types: &Types, parameter: &str, depth: usize) -> Option<String> {
     let object = ty.as_object(types)?;
+    // Beside a flag, a cursor that is merely called so comes with the last page too.
+    let has_flag = object.fields.iter().any(|field| is_more_flag(field, types));
     let fits = |field: &&Field| {
         let name = plain(&field.name);
+        let same = name == parameter && SAME_NAME_FIELDS.contains(&name.as_str());
         let named = CURSOR_FIELDS.contains(&name.as_str())
-            || (name == parameter && SAME_NAME_FIELDS.contains(&name.as_str()))
+            || (same && !has_flag)
             || name == format!("next{parameter}");
         named && is_cursor(&field.ty, types)
     };
@@ -123,18 +155,76 @@ fn cursor_field(ty: &Type, types: &Types, parameter: &str, depth: usize) -> Opti
     })
 }
 
+/// The address of the next page: what its query says goes into the parameters.
+fn address(function: &Function, operation: &Operation, types: &Types) -> Option<Paging> {
+    let parameter = query_parameter(operation, PAGE_PARAMETERS)
+        .or_else(|| query_parameter(operation, CURSOR_PARAMETERS))?;
+    let field = address_field(&function.returns.ty, types, Among::Fields, 2)?;
+    Some(Paging::Cursor { parameter, field })
+}
+
+/// What stands around a field that may hold an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Among {
+    Fields,
+    Links,
+}
+
+/// The pointer to the address of the next page inside an answer.
+fn address_field(ty: &Type, types: &Types, among: Among, depth: usize) -> Option<String> {
+    let object = ty.as_object(types)?;
+    let own = object.fields.iter().find_map(|field| {
+        let at = format!("/{}", escape(&field.name));
+        match plain(&field.name).as_str() {
+            "next" if is_text(&field.ty, types) => {
+                (among == Among::Links || is_uri(&field.ty, types)).then_some(at)
+            }
+            "next" => {
+                let inner = field.ty.as_object(types)?;
+                let href = inner.fields.iter().find(|field| &*field.name == "href")?;
+                is_text(&href.ty, types).then(|| format!("{at}/href"))
+            }
+            name => (ADDRESS_FIELDS.contains(&name) && is_text(&field.ty, types)).then_some(at),
+        }
+    });
+    if own.is_some() || depth == 0 {
+        return own;
+    }
+    object.fields.iter().find_map(|field| {
+        let name = plain(&field.name);
+        let among = match name.as_str() {
+            name if LINKS.contains(&name) => Among::Links,
+            name if AROUND.contains(&name) => Among::Fields,
+            _ => return None,
+        };
+        let inner = address_field(&field.ty, types, among, depth - 1)?;
+        Some(format!("/{}{inner}", escape(&field.name)))
+    })
+}
+
+fn is_text(ty: &Type, types: &Types) -> bool {
+    matches!(not_null(ty.resolve(types)).resolve(types), Type::String(_))
+}
+
+fn is_uri(ty: &Type, types: &Types) -> bool {
+    match not_null(ty.resolve(types)).resolve(types) {
+        Type::String(text) => matches!(
+            text.format.as_deref(),
+            Some("uri" | "url" | "uri-reference")
+        ),
+        _ => false,
+    }
+}
+
 /// `has_more`, and the `id` of the last of the items.
 fn last_id(function: &Function, operation: &Operation, types: &Types) -> Option<Paging> {
     let parameter = query_parameter(operation, LAST_ID_PARAMETERS)?;
     let object = function.returns.ty.as_object(types)?;
     let named = |names: &[&str], field: &Field| names.contains(&plain(&field.name).as_str());
-    let more = object.fields.iter().find(|field| {
-        named(MORE_FLAGS, field)
-            && matches!(
-                not_null(field.ty.resolve(types)).resolve(types),
-                Type::Boolean
-            )
-    })?;
+    let more = object
+        .fields
+        .iter()
+        .find(|field| is_more_flag(field, types))?;
     let items = object
         .fields
         .iter()
@@ -144,6 +234,14 @@ fn last_id(function: &Function, operation: &Operation, types: &Types) -> Option<
         items: format!("/{}", escape(&items.name)),
         more: format!("/{}", escape(&more.name)),
     })
+}
+
+fn is_more_flag(field: &Field, types: &Types) -> bool {
+    let is_flag = matches!(
+        not_null(field.ty.resolve(types)).resolve(types),
+        Type::Boolean
+    );
+    is_flag && MORE_FLAGS.contains(&plain(&field.name).as_str())
 }
 
 fn has_ids(ty: &Type, types: &Types) -> bool {
@@ -166,15 +264,11 @@ fn has_id(ty: &Type, types: &Types, depth: usize) -> bool {
     }
 }
 
-/// Whether a value of this type can be handed back as it is; an address cannot.
+/// Whether a value of this type can be handed back.
 fn is_cursor(ty: &Type, types: &Types) -> bool {
     match not_null(ty.resolve(types)).resolve(types) {
-        Type::String(text) => !matches!(
-            text.format.as_deref(),
-            Some("uri" | "url" | "uri-reference")
-        ),
+        Type::String(_) | Type::Any => true,
         Type::Number(number) => number.integer,
-        Type::Any => true,
         Type::Union(union) => union
             .variants
             .iter()
@@ -214,6 +308,8 @@ fn escape(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use toolscript_catalog::ty::Text;
+
     use super::*;
     use crate::openapi::operation::Parameter;
 
@@ -319,13 +415,52 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_left_alone() {
-        let uri = Type::String(toolscript_catalog::ty::Text {
+    fn the_address_of_the_next_page() {
+        let uri = Type::String(Text {
             format: Some("uri".into()),
-            ..Default::default()
+            ..Text::default()
         });
-        check("cursor", object(&[("next_cursor", uri)]), None);
+        let links = |fields: &[(&str, Type)]| object(&[("links", object(fields))]);
+        check(
+            "page",
+            object(&[("next", uri.clone().nullable())]),
+            pair("page", "/next"),
+        );
+        check(
+            "offset",
+            links(&[("next", Type::string())]),
+            pair("offset", "/links/next"),
+        );
+        check(
+            "page",
+            object(&[(
+                "_links",
+                object(&[("next", object(&[("href", Type::string())]))]),
+            )]),
+            pair("page", "/_links/next/href"),
+        );
+        check(
+            "$skip",
+            object(&[("@odata.nextLink", Type::string())]),
+            pair("$skip", "/@odata.nextLink"),
+        );
+        check(
+            "cursor",
+            object(&[("next_cursor", uri)]),
+            pair("cursor", "/next_cursor"),
+        );
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_alone() {
+        check("page", object(&[("next", Type::string())]), None);
         check("page", object(&[("next_cursor", Type::string())]), None);
+        check(
+            "cursor",
+            object(&[("cursor", Type::string()), ("has_more", Type::Boolean)]),
+            None,
+        );
+        check("limit", object(&[("next_url", Type::string())]), None);
         check("cursor", object(&[("items", Type::array(Type::Any))]), None);
         check(
             "after",

@@ -196,8 +196,14 @@ fn declaration(view: View<'_>) -> Option<Declared<'_>> {
         "cookie" => Place::Request(Location::Cookie),
         "body" => Place::Body,
         "formdata" | "form" => Place::Form,
+        "" => {
+            view.warn("a parameter that does not say where it goes (`in`) is left out");
+            return None;
+        }
         other => {
-            view.warn(format!("a parameter cannot be in `{other}`; use path, query, header or cookie. It is left out"));
+            view.warn(format!(
+                "a parameter cannot be in `{other}`; use path, query, header or cookie. It is left out"
+            ));
             return None;
         }
     };

@@ -104,6 +104,27 @@ fn of_swagger(root: &View<'_>, base: Option<&Url>) -> Vec<Server> {
     schemes.into_iter().map(server).collect()
 }
 
+/// A path as a request wants it. Some documents write whole URLs as paths: their start is a server.
+pub(super) fn split_path(path: &str) -> (Option<Server>, String) {
+    let after_scheme = path
+        .find("://")
+        .map(|at| at + 3)
+        .filter(|_| path.starts_with("http"));
+    if let Some(start) = after_scheme {
+        let end = path[start..].find('/').map_or(path.len(), |at| start + at);
+        let server = Server {
+            url: path[..end].to_owned(),
+            ..Server::default()
+        };
+        return (
+            Some(server),
+            format!("/{}", path[end..].trim_start_matches('/')),
+        );
+    }
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    (None, format!("{slash}{path}"))
+}
+
 /// Joins a URL to the base by hand: the URL may hold variables, which a parser would mangle.
 fn absolute(url: &str, base: Option<&Url>) -> String {
     let Some(base) = base else {
@@ -181,6 +202,26 @@ mod tests {
             r#"{"$self": "https://c.com/api/", "servers": [{"url": "./x"}]}"#,
             home,
             &["https://c.com/api/x"],
+        );
+    }
+
+    #[test]
+    fn a_path_may_be_a_whole_url() {
+        let split = |path| {
+            let (server, path) = split_path(path);
+            (server.map(|server| server.url).unwrap_or_default(), path)
+        };
+        let pair = |server: &str, path: &str| (server.to_owned(), path.to_owned());
+        assert_eq!(split("/a/{b}"), pair("", "/a/{b}"));
+        assert_eq!(split("a"), pair("", "/a"));
+        assert_eq!(
+            split("https://x.com/a/{b}"),
+            pair("https://x.com", "/a/{b}")
+        );
+        assert_eq!(split("https://x.com"), pair("https://x.com", "/"));
+        assert_eq!(
+            split("/proxy/http://x.com/a"),
+            pair("", "/proxy/http://x.com/a")
         );
     }
 

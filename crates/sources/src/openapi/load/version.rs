@@ -21,7 +21,7 @@ pub(super) fn check(root: &Node, location: &str) -> Result<(), LoadError> {
     };
     let minor = |prefix: &str| found == prefix || found.starts_with(&format!("{prefix}."));
     let known = match key {
-        "openapi" => ["3.0", "3.1", "3.2"].into_iter().any(minor),
+        "openapi" => ["3.0", "3.1", "3.2"].into_iter().any(minor) || found == "3",
         // Some tools wrote the old key with the new number.
         "swagger" => ["2.0", "3.0"].into_iter().any(minor) || found == "2",
         _ => false,

@@ -3,7 +3,10 @@
 //! Scalars follow the core schema of YAML 1.2, with one exception: a number that
 //! starts with a superfluous zero (`01234`) is a code somebody forgot to quote, and stays text.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use serde_json::Number;
 use toolscript_catalog::Node;
@@ -12,12 +15,19 @@ use yaml_rust2::{
     scanner::{Marker, ScanError, TScalarStyle},
 };
 
+use super::repair;
+
 /// How deep a document may nest; the same as that of `serde_json`.
 pub(super) const DEEPEST: usize = 128;
 /// How many values a document may hold.
 const MOST_NODES: usize = 5_000_000;
 /// How many of these may be copies made by anchors and aliases.
 const MOST_COPIES: usize = 500_000;
+
+/// How many times a text is repaired and read again.
+const MOST_REPAIRS: usize = 100;
+/// How many bytes may be read again in all.
+const MOST_REPAIR_WORK: usize = 256 << 20;
 
 /// Why a YAML text gives no document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,13 +48,38 @@ pub(super) enum YamlError {
 
 /// Reads the first document of a YAML text.
 pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
+    let mut text = Cow::Borrowed(text);
+    let most_repairs = MOST_REPAIRS.min(MOST_REPAIR_WORK / text.len().max(1));
+    for _ in 0..most_repairs {
+        match parse_strictly(&text) {
+            Err(Failure::Scan(error)) => match repair::indentation(&text, &error) {
+                Some(better) => text = better.into(),
+                None => return Err(syntax(&text, &error)),
+            },
+            Err(Failure::Build(error)) => return Err(error),
+            Ok(node) => return Ok(node),
+        }
+    }
+    parse_strictly(&text).map_err(|failure| match failure {
+        Failure::Scan(error) => syntax(&text, &error),
+        Failure::Build(error) => error,
+    })
+}
+
+/// Why a text could not be read as it is.
+enum Failure {
+    Scan(ScanError),
+    Build(YamlError),
+}
+
+fn parse_strictly(text: &str) -> Result<Node, Failure> {
     let mut parser = Parser::new_from_str(text);
     let mut builder = Builder::default();
     loop {
-        let (event, mark) = parser.next_token().map_err(|error| syntax(text, &error))?;
+        let (event, mark) = parser.next_token().map_err(Failure::Scan)?;
         match event {
             Event::DocumentEnd | Event::StreamEnd => break,
-            event => builder.take(event, mark)?,
+            event => builder.take(event, mark).map_err(Failure::Build)?,
         }
     }
     Ok(builder.root.unwrap_or_default())
@@ -451,6 +486,27 @@ mod tests {
         check("a: 1\n---\nb: 2", json!({"a": 1}));
         check("", json!(null));
         check("# nothing", json!(null));
+    }
+
+    #[test]
+    fn lines_in_brackets_and_quotes_may_stand_too_far_left() {
+        check(
+            "a:\n  b: [\n    'x',\n  ]\n  c: 1",
+            json!({"a": {"b": ["x"], "c": 1}}),
+        );
+        check(
+            "a:\n  b: [\nx,\n{y: 1\n}\n]\n  c: 1",
+            json!({"a": {"b": ["x", {"y": 1}], "c": 1}}),
+        );
+        check(
+            "- d: 'one''s\n  two\n\n  three'\n  n: x",
+            json!([{"d": "one's two\nthree", "n": "x"}]),
+        );
+        check(
+            "- d: \"a \\\" b\n  c\"\n  n: x",
+            json!([{"d": "a \" b c", "n": "x"}]),
+        );
+        check("a: |\n  [\n  'x\nb: 1", json!({"a": "[\n'x\n", "b": 1}));
     }
 
     #[test]

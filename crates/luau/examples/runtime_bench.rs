@@ -1,0 +1,292 @@
+//! Measures the sandbox: a trivial script at three catalog sizes, the bridge beside `serde_json`,
+//! and ten thousand scripts that wait at once. Prints plain lines; run it with `--release`.
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+#![expect(clippy::unwrap_used, reason = "a measurement that fails may say so")]
+
+use std::{
+    fs,
+    hint::black_box,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use toolscript_catalog::{
+    Call, CallError, Caller, Catalog, Entry, Field, Function, FunctionName, Listing, Reply,
+    SourceName, Type,
+};
+use toolscript_luau::{Limits, Outcome, Run, Runtime, RuntimeSettings};
+
+/// Answers at once with rows, or, for `slow`, when it is let go.
+struct Upstream {
+    rows: Value,
+    gate: Semaphore,
+    arrived: AtomicUsize,
+}
+
+#[async_trait]
+impl Caller for Upstream {
+    async fn call(&self, call: Call) -> Result<Reply, CallError> {
+        if call.function.name.as_str() == "slow" {
+            self.arrived.fetch_add(1, Relaxed);
+            drop(self.gate.acquire().await);
+            return Ok(Reply::value(json!(1)));
+        }
+        Ok(Reply::value(self.rows.clone()))
+    }
+}
+
+fn upstream(rows: usize) -> Arc<Upstream> {
+    let row = |id| {
+        json!({
+            "id": id, "name": format!("customer {id}"), "email": format!("c{id}@example.com"),
+            "active": id % 3 == 0, "balance": 12.5, "tags": ["new", "paying"],
+            "address": {"street": "Main Street 5", "city": "Springfield", "zip": "12345"},
+        })
+    };
+    let rows = (0..rows).map(row).collect();
+    Arc::new(Upstream {
+        rows,
+        gate: Semaphore::new(0),
+        arrived: AtomicUsize::new(0),
+    })
+}
+
+fn catalog(functions: usize) -> Arc<Catalog> {
+    let function = |name: String| {
+        let mut function = Function {
+            name: FunctionName::clean(&name),
+            ..Function::default()
+        };
+        function.params.fields = vec![Field::optional("limit", Type::integer())];
+        function
+    };
+    let names = ["rows".to_owned(), "slow".to_owned()];
+    let more = (names.len()..functions).map(|number| format!("function_{number}"));
+    let functions = names.into_iter().chain(more).map(function).collect();
+    let listing = Listing {
+        functions,
+        ..Listing::default()
+    };
+    let name = SourceName::parse("api").unwrap();
+    Arc::new(Catalog::new([Arc::new(Entry::new(name, listing))]))
+}
+
+/// CPU time of the whole process so far.
+fn cpu() -> Duration {
+    let nanoseconds: u64 = fs::read_dir("/proc/self/task")
+        .unwrap()
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
+        .filter_map(|text| text.split(' ').next()?.parse::<u64>().ok())
+        .sum();
+    Duration::from_nanos(nanoseconds)
+}
+
+/// Resident memory of the process.
+fn resident() -> usize {
+    let text = fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Wall and CPU time of single executions, in microseconds.
+#[derive(Default)]
+struct Samples {
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+impl Samples {
+    fn line(mut self, what: &str) {
+        let mut percentile = |samples: fn(&mut Self) -> &mut Vec<f64>, part: f64| {
+            let samples = samples(&mut self);
+            samples.sort_by(f64::total_cmp);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "an index"
+            )]
+            let at = (samples.len() as f64 * part) as usize;
+            samples[at.min(samples.len() - 1)]
+        };
+        let (wall_50, wall_99) = (
+            percentile(|s| &mut s.wall, 0.5),
+            percentile(|s| &mut s.wall, 0.99),
+        );
+        let (cpu_50, cpu_99) = (
+            percentile(|s| &mut s.cpu, 0.5),
+            percentile(|s| &mut s.cpu, 0.99),
+        );
+        println!(
+            "{what:<44} cpu p50 {cpu_50:>8.1} us  p99 {cpu_99:>8.1} us   wall p50 {wall_50:>8.1} us  p99 {wall_99:>8.1} us"
+        );
+    }
+}
+
+/// Runs a script many times, in batches, for reading the CPU time costs as much as a script.
+async fn measure(runtime: &Runtime, run: &Run) -> Samples {
+    const BATCHES: usize = 200;
+    const BATCH: u32 = 20;
+    let mut samples = Samples::default();
+    for batch in 0..BATCHES + 20 {
+        let before = cpu();
+        let mut walls = Vec::new();
+        for _ in 0..BATCH {
+            let begun = Instant::now();
+            check(&runtime.run(run.clone()).await);
+            walls.push(begun.elapsed().as_secs_f64() * 1e6);
+        }
+        if 20 <= batch {
+            samples
+                .cpu
+                .push(cpu().saturating_sub(before).as_secs_f64() * 1e6 / f64::from(BATCH));
+            samples.wall.extend(walls);
+        }
+    }
+    samples
+}
+
+fn check(outcome: &Outcome) {
+    assert!(outcome.result.is_ok(), "{outcome:?}");
+}
+
+async fn trivial() {
+    let caller = upstream(0);
+    for functions in [3, 1_000, 20_000] {
+        let (runtime, catalog) = (Runtime::default(), catalog(functions));
+        for (name, script) in [
+            ("trivial script", "return 1 + 1"),
+            ("script with one call", "return #api.rows()"),
+        ] {
+            let run = Run::new(script, catalog.clone(), caller.clone());
+            let samples = measure(&runtime, &run).await;
+            samples.line(&format!("{name}, {functions} functions"));
+        }
+    }
+}
+
+/// The time one execution takes, best of many, in microseconds of wall time.
+fn best(mut body: impl FnMut()) -> f64 {
+    let mut best = f64::MAX;
+    for _ in 0..60 {
+        let begun = Instant::now();
+        body();
+        best = best.min(begun.elapsed().as_secs_f64() * 1e6);
+    }
+    best
+}
+
+async fn bridge() {
+    let caller = upstream(1_000);
+    let text = caller.rows.to_string();
+    let (runtime, catalog) = (Runtime::default(), catalog(3));
+    let limits = Limits {
+        max_inline_bytes: usize::MAX,
+        ..Limits::default()
+    };
+    let mut times = Vec::new();
+    for script in ["api.rows()", "local r = api.rows() return r", "return 1"] {
+        let run = Run {
+            limits: limits.clone(),
+            ..Run::new(script, catalog.clone(), caller.clone())
+        };
+        let mut best = f64::MAX;
+        for _ in 0..60 {
+            let begun = Instant::now();
+            check(&runtime.run(run.clone()).await);
+            best = best.min(begun.elapsed().as_secs_f64() * 1e6);
+        }
+        times.push(best);
+    }
+    let clone = best(|| drop(black_box(caller.rows.clone())));
+    let count = best(|| drop(black_box(caller.rows.to_string())));
+    let parse = best(|| drop(black_box(serde_json::from_str::<Value>(&text).unwrap())));
+    let print = best(|| drop(black_box(serde_json::to_string(&caller.rows).unwrap())));
+    let (inward, outward) = (times[0] - times[2] - clone, times[1] - times[0] - count);
+    println!(
+        "1,000 rows ({} bytes): JSON value to Luau {inward:.0} us, serde_json parses in {parse:.0} us ({:.2}x)",
+        text.len(),
+        inward / parse
+    );
+    println!(
+        "1,000 rows: Luau to JSON value {outward:.0} us, serde_json parses in {parse:.0} us ({:.2}x), prints in {print:.0} us",
+        outward / parse
+    );
+    println!(
+        "1,000 rows: both ways {:.0} us, serde_json parses and prints in {:.0} us ({:.2}x)",
+        inward + outward,
+        parse + print,
+        (inward + outward) / (parse + print)
+    );
+}
+
+async fn waiting(scripts: usize) {
+    let (caller, catalog) = (upstream(0), catalog(3));
+    let settings = RuntimeSettings {
+        max_idle_vms: 0,
+        ..RuntimeSettings::default()
+    };
+    let runtime = Runtime::new(settings);
+    let limits = Limits {
+        timeout_ms: 300_000,
+        ..Limits::default()
+    };
+    let (memory, begun, cpu_before) = (resident(), Instant::now(), cpu());
+    let runs: Vec<_> = (0..scripts)
+        .map(|_| {
+            let run = Run {
+                limits: limits.clone(),
+                ..Run::new("return api.slow()", catalog.clone(), caller.clone())
+            };
+            let runtime = runtime.clone();
+            tokio::spawn(async move { runtime.run(run).await })
+        })
+        .collect();
+    while caller.arrived.load(Relaxed) < scripts {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let each = resident().saturating_sub(memory) / scripts;
+    let started = begun.elapsed();
+    let spinner = {
+        let run = Run {
+            limits: Limits {
+                timeout_ms: 500,
+                ..limits.clone()
+            },
+            ..Run::new(
+                "table.sort({ 2, 1 }, function() while true do end end)",
+                catalog.clone(),
+                caller.clone(),
+            )
+        };
+        let runtime = runtime.clone();
+        tokio::spawn(async move { runtime.run(run).await })
+    };
+    let released = Instant::now();
+    caller.gate.add_permits(scripts);
+    for run in runs {
+        check(&run.await.unwrap());
+    }
+    let finished = released.elapsed();
+    assert!(spinner.await.unwrap().result.is_err());
+    let per_script = cpu().saturating_sub(cpu_before).as_secs_f64() * 1e6
+        / f64::from(u32::try_from(scripts).unwrap());
+    println!(
+        "{scripts} scripts waiting at once: {} KiB each, started in {:.2} s, all finished {:.2} s after the answer beside a spinning script, {per_script:.0} us cpu each (with a VM of its own)",
+        each / 1024,
+        started.as_secs_f64(),
+        finished.as_secs_f64(),
+    );
+}
+
+#[tokio::main]
+async fn main() {
+    trivial().await;
+    bridge().await;
+    waiting(10_000).await;
+}

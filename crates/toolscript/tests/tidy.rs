@@ -106,6 +106,43 @@ fn functions_are_short() {
     );
 }
 
+#[test]
+fn licences_are_ones_we_may_use() {
+    let rules = fs::read_to_string(crates().join("../deny.toml")).unwrap();
+    let rules: toml::Table = rules.parse().unwrap();
+    let allowed: Vec<&str> = rules["licenses"]["allow"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(toml::Value::as_str)
+        .collect();
+    let metadata = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .current_dir(crates())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(100 < packages.len(), "cargo metadata lists too little");
+    for package in packages {
+        let licence = package["license"].as_str().unwrap_or("none");
+        assert!(
+            is_allowed(licence, &allowed),
+            "{} is licensed under `{licence}`, which deny.toml does not allow",
+            package["name"]
+        );
+    }
+}
+
+/// Whether one alternative of a licence expression has only allowed parts.
+fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
+    let expression = expression.replace('/', " OR ").replace(['(', ')'], "");
+    let fits = |part: &str| allowed.contains(&part.trim());
+    expression
+        .split(" OR ")
+        .any(|choice| choice.split(" AND ").all(fits))
+}
+
 /// Whether a line returns text where an error type belongs.
 fn is_stringly(line: &str) -> bool {
     let returned = line.split("-> Result<").nth(1);

@@ -372,3 +372,62 @@ async fn bodies_of_the_echo_document() {
         "{arrived}"
     );
 }
+
+#[tokio::test]
+async fn the_rest_of_the_echo_document() {
+    let echo = Generator::start().await;
+    let form = json!({"form3": "a b", "form4": true});
+    let arrived = echo.send("/form/oneof", json!({}), form).await;
+    assert_eq!(arrived["text"], "form3=a%20b&form4=true");
+
+    let words =
+        json!({"enum_nonref_string_query": "success", "enum_ref_string_query": "unclassified"});
+    let text = "enum_nonref_string_query=success&enum_ref_string_query=unclassified";
+    echo.query("/query/enum_ref_string", words, text).await;
+    let merged = json!({"query_object": {"suffix": "s", "text": "a b", "id": 1, "outcomes": ["SUCCESS", "FAILURE"]}});
+    let text = "suffix=s&text=a%20b&id=1&outcomes=SUCCESS&outcomes=FAILURE";
+    echo.query("/query/style_form/explode_true/object/allOf", merged, text)
+        .await;
+
+    for (path, body) in [
+        (
+            "/echo/body/Tag/response_string",
+            json!({"id": 1, "name": "t"}),
+        ),
+        (
+            "/echo/body/FreeFormObject/response_string",
+            json!({"any": [1, {"thing": null}]}),
+        ),
+    ] {
+        assert_eq!(
+            echo.send(path, json!({}), body.clone()).await["json"],
+            body,
+            "{path}"
+        );
+    }
+    let arrived = echo.send("/binary/gif", json!({}), json!(null)).await;
+    assert_eq!(
+        (&arrived["method"], &arrived["path"]),
+        (&json!("POST"), &json!("/binary/gif"))
+    );
+
+    let password = Secret::new("open sesame");
+    let basic = Credential::Basic {
+        username: "ann".to_owned(),
+        password,
+    };
+    let bearer = Credential::Bearer {
+        token: Secret::new("abc"),
+    };
+    for (name, credential, header) in [
+        ("test_auth_http_basic", basic, "Basic YW5uOm9wZW4gc2VzYW1l"),
+        ("test_auth_http_bearer", bearer, "Bearer abc"),
+    ] {
+        let cx = CallContext {
+            credential: Some(credential),
+            ..CallContext::default()
+        };
+        let reply = echo.api.reply(&cx, name, json!({}), json!(null)).await;
+        assert_eq!(reply.unwrap().value["headers"]["authorization"], header);
+    }
+}

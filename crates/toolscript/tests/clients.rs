@@ -95,6 +95,7 @@ fn check_http(kit: Kit, era: Era) {
 fn scenario(client: &mut Client, era: Era, stage: &Stage) {
     greets(client, era);
     lists_five_tools(client);
+    lists_sources(client);
     finds_functions(client);
     lists_functions_by_pages(client);
     documents_several_functions_at_once(client);
@@ -106,7 +107,7 @@ fn scenario(client: &mut Client, era: Era, stage: &Stage) {
     gives_up_a_cancelled_script(client, stage);
     ends_a_slow_script_in_time(client);
     refuses_what_is_not_there(client);
-    reads_resources(client);
+    reads_resources(client, era);
     carries_credentials(client, stage);
     refuses_malformed_credentials(client, stage);
 }
@@ -159,6 +160,20 @@ fn lists_five_tools(client: &mut Client) {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool:#}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool:#}");
     }
+}
+
+fn lists_sources(client: &mut Client) {
+    let answer = client.call("list_apis", &json!({}));
+    let page = structured(&answer);
+    let items = page["items"].as_array().unwrap();
+    let shop = items
+        .iter()
+        .find(|item| item["name"] == "shop")
+        .expect("the shop is listed");
+    assert_eq!(shop["kind"], "openapi", "{shop:#}");
+    assert_eq!(shop["about"], "Sample Pets", "{shop:#}");
+    assert_eq!(shop["groups"]["secure"], 7, "{shop:#}");
+    assert!(text(&answer).contains("Sample Pets"), "{}", text(&answer));
 }
 
 fn finds_functions(client: &mut Client) {
@@ -252,7 +267,11 @@ fn chains_three_calls(client: &mut Client, stage: &Stage) {
 }
 
 fn tells_of_progress(client: &mut Client) {
-    let mut request = script("for id = 1, 3 do sdk.shop.get_pet({ id = id }) end return 'done'");
+    // The last call takes a while: a client that reads the notification and the answer at once
+    // forgets whom to tell.
+    let mut request = script(
+        "for id = 1, 3 do sdk.shop.get_pet({ id = id }) end sdk.shop.slow({ delay_ms = 400 }) return 'done'",
+    );
     request["progress"] = json!(true);
     let answer = client.ask(request);
     let told = answer["progress"].as_array().unwrap();
@@ -342,7 +361,7 @@ fn refuses_what_is_not_there(client: &mut Client) {
     assert!(text(&answer).contains("shop"), "{}", text(&answer));
 }
 
-fn reads_resources(client: &mut Client) {
+fn reads_resources(client: &mut Client, era: Era) {
     let listed = result(client.ask(json!({"do": "list_resources"})));
     let resources = listed["resources"].as_array().unwrap();
     let addresses: Vec<&str> = resources
@@ -372,6 +391,8 @@ fn reads_resources(client: &mut Client) {
     }
     let missing = json!({"do": "read_resource", "uri": "sdk://shop/functions/nothing"});
     let refused = failure(client.ask(missing));
+    let code = if era == Era::Older { -32_002 } else { -32_602 };
+    assert_eq!(refused["code"], code, "{refused:?}");
     assert!(
         refused["message"].as_str().unwrap().contains("nothing"),
         "{refused:?}"

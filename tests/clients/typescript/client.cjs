@@ -119,7 +119,11 @@ async function main([name, era, kind, ...target]) {
     await client.close();
 }
 
-main(process.argv.slice(2)).catch(error => {
-    console.error(error);
-    process.exitCode = 1;
-});
+// Exits by itself: the 1.x SDK leaves a timer behind that would hold the process for seconds.
+main(process.argv.slice(2)).then(
+    () => process.exit(0),
+    error => {
+        console.error(error);
+        process.exit(1);
+    }
+);

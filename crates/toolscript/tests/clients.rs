@@ -267,11 +267,10 @@ fn chains_three_calls(client: &mut Client, stage: &Stage) {
 }
 
 fn tells_of_progress(client: &mut Client) {
-    // The last call takes a while: a client that reads the notification and the answer at once
+    // The script goes on for a while: a client that reads the notification and the answer at once
     // forgets whom to tell.
-    let mut request = script(
-        "for id = 1, 3 do sdk.shop.get_pet({ id = id }) end sdk.shop.slow({ delay_ms = 400 }) return 'done'",
-    );
+    let mut request =
+        script("for id = 1, 3 do sdk.shop.get_pet({ id = id }) end sleep(0.4) return 'done'");
     request["progress"] = json!(true);
     let answer = client.ask(request);
     let told = answer["progress"].as_array().unwrap();

@@ -14,6 +14,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolscript_catalog::{
@@ -77,14 +78,14 @@ fn catalog(functions: usize) -> Arc<Catalog> {
     Arc::new(Catalog::new([Arc::new(Entry::new(name, listing))]))
 }
 
-/// CPU time of the whole process so far.
-fn cpu() -> Duration {
-    let nanoseconds: u64 = fs::read_dir("/proc/self/task")
-        .unwrap()
-        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
-        .filter_map(|text| text.split(' ').next()?.parse::<u64>().ok())
-        .sum();
-    Duration::from_nanos(nanoseconds)
+/// CPU time of this thread so far, in microseconds.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a program that runs for minutes"
+)]
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
 }
 
 /// Resident memory of the process.
@@ -128,24 +129,18 @@ impl Samples {
     }
 }
 
-/// Runs a script many times, in batches, for reading the CPU time costs as much as a script.
+/// Runs a script many times.
 async fn measure(runtime: &Runtime, run: &Run) -> Samples {
-    const BATCHES: usize = 200;
-    const BATCH: u32 = 20;
     let mut samples = Samples::default();
-    for batch in 0..BATCHES + 20 {
-        let before = cpu();
-        let mut walls = Vec::new();
-        for _ in 0..BATCH {
-            let begun = Instant::now();
-            check(&runtime.run(run.clone()).await);
-            walls.push(begun.elapsed().as_secs_f64() * 1e6);
-        }
-        if 20 <= batch {
-            samples
-                .cpu
-                .push(cpu().saturating_sub(before).as_secs_f64() * 1e6 / f64::from(BATCH));
-            samples.wall.extend(walls);
+    for number in 0..6_000 {
+        let run = run.clone();
+        let (begun, before) = (Instant::now(), cpu());
+        check(&runtime.run(run).await);
+        let (spent, took) = (cpu() - before, begun.elapsed());
+        // The first ones warm up.
+        if 1_000 <= number {
+            samples.cpu.push(spent);
+            samples.wall.push(took.as_secs_f64() * 1e6);
         }
     }
     samples
@@ -170,15 +165,17 @@ async fn trivial() {
     }
 }
 
-/// The time one execution takes, best of many, in microseconds of wall time.
-fn best(mut body: impl FnMut()) -> f64 {
-    let mut best = f64::MAX;
-    for _ in 0..60 {
-        let begun = Instant::now();
-        body();
-        best = best.min(begun.elapsed().as_secs_f64() * 1e6);
-    }
-    best
+/// The CPU time one execution takes, in microseconds: the middle of many.
+fn middle(mut body: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..200)
+        .map(|_| {
+            let before = cpu();
+            body();
+            cpu() - before
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 async fn bridge() {
@@ -190,38 +187,35 @@ async fn bridge() {
         ..Limits::default()
     };
     let mut times = Vec::new();
-    for script in ["api.rows()", "local r = api.rows() return r", "return 1"] {
+    for script in [
+        "return 1",
+        "api.rows()",
+        "local rows = api.rows() return rows",
+    ] {
         let run = Run {
             limits: limits.clone(),
             ..Run::new(script, catalog.clone(), caller.clone())
         };
-        let mut best = f64::MAX;
-        for _ in 0..60 {
-            let begun = Instant::now();
-            check(&runtime.run(run.clone()).await);
-            best = best.min(begun.elapsed().as_secs_f64() * 1e6);
+        let mut samples = Vec::new();
+        for _ in 0..200 {
+            let (run, before) = (run.clone(), cpu());
+            check(&runtime.run(run).await);
+            samples.push(cpu() - before);
         }
-        times.push(best);
+        samples.sort_by(f64::total_cmp);
+        times.push(samples[samples.len() / 2]);
     }
-    let clone = best(|| drop(black_box(caller.rows.clone())));
-    let count = best(|| drop(black_box(caller.rows.to_string())));
-    let parse = best(|| drop(black_box(serde_json::from_str::<Value>(&text).unwrap())));
-    let print = best(|| drop(black_box(serde_json::to_string(&caller.rows).unwrap())));
-    let (inward, outward) = (times[0] - times[2] - clone, times[1] - times[0] - count);
+    let copy = middle(|| drop(black_box(caller.rows.clone())));
+    let parse = middle(|| drop(black_box(serde_json::from_str::<Value>(&text).unwrap())));
+    let print = middle(|| drop(black_box(serde_json::to_string(&caller.rows).unwrap())));
+    // A call copies the rows, and a result is measured by printing it to nowhere.
+    let (inward, outward) = (times[1] - times[0] - copy, times[2] - times[1] - print);
     println!(
-        "1,000 rows ({} bytes): JSON value to Luau {inward:.0} us, serde_json parses in {parse:.0} us ({:.2}x)",
+        "1,000 rows, {} bytes: serde_json parses {parse:.0} us, prints {print:.0} us; \
+         JSON to Luau {inward:.0} us ({:.2}x parsing), Luau to JSON {outward:.0} us ({:.2}x parsing)",
         text.len(),
-        inward / parse
-    );
-    println!(
-        "1,000 rows: Luau to JSON value {outward:.0} us, serde_json parses in {parse:.0} us ({:.2}x), prints in {print:.0} us",
-        outward / parse
-    );
-    println!(
-        "1,000 rows: both ways {:.0} us, serde_json parses and prints in {:.0} us ({:.2}x)",
-        inward + outward,
-        parse + print,
-        (inward + outward) / (parse + print)
+        inward / parse,
+        outward / parse,
     );
 }
 
@@ -236,7 +230,7 @@ async fn waiting(scripts: usize) {
         timeout_ms: 300_000,
         ..Limits::default()
     };
-    let (memory, begun, cpu_before) = (resident(), Instant::now(), cpu());
+    let (memory, begun) = (resident(), Instant::now());
     let runs: Vec<_> = (0..scripts)
         .map(|_| {
             let run = Run {
@@ -274,19 +268,26 @@ async fn waiting(scripts: usize) {
     }
     let finished = released.elapsed();
     assert!(spinner.await.unwrap().result.is_err());
-    let per_script = cpu().saturating_sub(cpu_before).as_secs_f64() * 1e6
-        / f64::from(u32::try_from(scripts).unwrap());
     println!(
-        "{scripts} scripts waiting at once: {} KiB each, started in {:.2} s, all finished {:.2} s after the answer beside a spinning script, {per_script:.0} us cpu each (with a VM of its own)",
+        "{scripts} scripts waiting at once: {} KiB each, started in {:.2} s, all finished {:.2} s after the answer beside a spinning script",
         each / 1024,
         started.as_secs_f64(),
         finished.as_secs_f64(),
     );
 }
 
-#[tokio::main]
-async fn main() {
-    trivial().await;
-    bridge().await;
-    waiting(10_000).await;
+fn main() {
+    let one = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    one.block_on(async {
+        trivial().await;
+        bridge().await;
+    });
+    let several = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    several.block_on(async { tokio::spawn(waiting(10_000)).await.unwrap() });
 }

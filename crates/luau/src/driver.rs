@@ -24,7 +24,7 @@ use crate::{
     run::{PendingCall, Progress, Request, State, Ticket},
     value,
     vm::{Parts, Vm},
-    watch::Abort,
+    watch::{self, Abort},
 };
 
 /// Tasks and groups are numbered in the order they start; numbers are never used again.
@@ -78,10 +78,8 @@ type Waiting = BoxFuture<'static, (TaskId, Option<Answer>)>;
 
 /// What became of a task when it was resumed.
 enum Stepped {
-    /// It waits for something, or has ended.
+    /// It waits for something, makes room for others, or has ended.
     On,
-    /// It made room for others.
-    Paused,
     /// The script is over.
     Ended(Ending),
 }
@@ -141,15 +139,20 @@ impl<'a> Driver<'a> {
             Ok(main) => main,
             Err(error) => return Ending::Broken(error),
         };
+        let mut turn = watch::now();
         loop {
             while let Some((task, values)) = self.ready.pop_front() {
+                // Others get their turn, however short the single steps of this script are.
+                if turn != watch::now() {
+                    tokio::task::yield_now().await;
+                    turn = watch::now();
+                }
                 self.vm.watch().check();
                 if let Some(abort) = self.vm.watch().aborted() {
                     return Ending::Aborted(abort);
                 }
                 match self.step(main, task, values) {
                     Ok(Stepped::On) => {}
-                    Ok(Stepped::Paused) => tokio::task::yield_now().await,
                     Ok(Stepped::Ended(ending)) => return ending,
                     Err(error) => return self.broken(error),
                 }
@@ -210,7 +213,7 @@ impl<'a> Driver<'a> {
             // A script that waits yields a mark and a ticket; the clock yields nothing.
             let Some(ticket) = returned.get(1) else {
                 self.ready.push_back((id, MultiValue::new()));
-                return Ok(Stepped::Paused);
+                return Ok(Stepped::On);
             };
             let ticket = Ticket::from_lua(ticket.clone(), self.vm.lua())?;
             if let Some(request) = self.state.take_request(ticket) {

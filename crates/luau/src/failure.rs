@@ -215,25 +215,38 @@ fn only_what_was_said(fields: Value) -> Option<Value> {
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
-/// An error from below: a wrong argument to a function of ours, or memory that ran out in it.
+/// An error from below, for the caller of a run.
 pub(crate) fn from_rust(state: &State, error: &mlua::Error) -> ScriptError {
-    match error {
-        mlua::Error::MemoryError(_) => out_of_memory(state),
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            from_rust(state, cause)
-        }
+    match root(error) {
+        mlua::Error::RuntimeError(text) => from_text(first_line(text)),
+        _ => of_rust(state, error).into(),
+    }
+}
+
+/// An error from below, for the script: a wrong argument to a function of ours, or memory that
+/// ran out in it.
+pub(crate) fn of_rust(state: &State, error: &mlua::Error) -> Failure {
+    match root(error) {
+        mlua::Error::MemoryError(_) => Exceeded::Memory(state.limits.memory_mb).into(),
         mlua::Error::BadArgument { cause, to, pos, .. } => {
             let function = to
                 .as_deref()
                 .map_or_else(String::new, |name| format!(" of `{name}`"));
-            let cause = from_rust(state, cause).message;
-            ScriptError::new(
-                Phase::Execution,
-                format!("argument {pos}{function}: {cause}"),
-            )
+            let cause = of_rust(state, cause).message;
+            Failure::execution(format!("argument {pos}{function}: {cause}"))
         }
-        mlua::Error::RuntimeError(text) => from_text(first_line(text)),
-        other => ScriptError::new(Phase::Execution, first_line(&other.to_string())),
+        mlua::Error::RuntimeError(text) => Failure::execution(first_line(text)),
+        other => Failure::execution(first_line(&other.to_string())),
+    }
+}
+
+/// The error inside the wrappings.
+fn root(error: &mlua::Error) -> &mlua::Error {
+    match error {
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
+            root(cause)
+        }
+        error => error,
     }
 }
 

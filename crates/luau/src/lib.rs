@@ -45,6 +45,7 @@ mod run;
 mod runtime;
 mod sandbox;
 mod sdk;
+mod session;
 mod shape;
 mod text;
 mod value;

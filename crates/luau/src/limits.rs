@@ -1,6 +1,6 @@
 //! What a run may use, and what a caller may ask for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// How many values a result, or a value handed to a function, may hold.
     pub max_result_nodes: usize,
-    /// How deep values may be nested.
+    /// How deep values may be nested; at most 200.
     pub max_depth: usize,
     /// How large a result may be before it is kept and a handle is given instead.
     pub max_inline_bytes: usize,
@@ -100,8 +100,17 @@ impl Limits {
         }
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_millis(self.timeout_ms)
+    /// When a run that starts now must be over.
+    pub(crate) fn deadline(&self) -> Instant {
+        // What comes after a year need not be told apart, and clocks have an end.
+        const LONGEST: Duration = Duration::from_hours(365 * 24);
+        Instant::now() + Duration::from_millis(self.timeout_ms).min(LONGEST)
+    }
+
+    /// How deep a conversion goes: the stack of a thread has an end.
+    pub(crate) fn depth(&self) -> usize {
+        const DEEPEST: usize = 200;
+        self.max_depth.min(DEEPEST)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

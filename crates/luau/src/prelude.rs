@@ -167,6 +167,17 @@ fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     })?;
     host.raw_set("located", located)?;
 
+    let tidied = lua.create_function(|lua, error: Luau| match error {
+        Luau::Error(error) => {
+            let failure = failure::of_rust(&*State::of(lua)?, &error);
+            let table = Luau::Table(failure::to_luau(lua, &failure)?);
+            failure::locate(lua, &table)?;
+            Ok(table)
+        }
+        other => Ok(other),
+    })?;
+    host.raw_set("tidied", tidied)?;
+
     let on_error = lua.create_function(|lua, error: Luau| {
         State::of(lua)?.keep_trace(failure::trace(lua));
         Ok(error)
@@ -197,7 +208,7 @@ fn cannot_wait() -> Failure {
 fn compiled() -> &'static [u8] {
     static PRELUDE: OnceLock<Vec<u8>> = OnceLock::new();
     PRELUDE.get_or_init(|| {
-        let compiler = Compiler::new().set_optimization_level(2);
+        let compiler = Compiler::new().set_optimization_level(1).set_debug_level(0);
         // The text is part of the program; a fault in it fails every test.
         compiler
             .compile(include_str!("prelude.luau"))

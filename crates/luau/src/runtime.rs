@@ -2,24 +2,19 @@
 
 use std::{sync::Arc, time::Instant};
 
-use mlua::{MultiValue, Table, Value as Luau};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
-    compile,
-    driver::{Driver, Ending},
-    failure, host,
+    compile, failure,
     limits::Exceeded,
     outcome::{Failure, Outcome, Phase, ScriptError, ScriptResult, Stats},
     pool::Pool,
-    prelude::Raised,
     results::{ResultSettings, Results},
-    run::{EntryPoint, Run, State},
-    value::{self, Budget},
-    vm::{Parts, Vm},
+    run::{Run, State},
+    session::{Session, aborted},
     watch::Abort,
 };
 
@@ -93,14 +88,16 @@ impl Runtime {
 
     /// Runs a script to its end.
     ///
-    /// Must be called inside a tokio runtime with its timer on. Dropping the future ends the run
-    /// and drops the calls it waits for.
+    /// Must be called inside a tokio runtime with its timer on, and not inside a `LocalSet`. In
+    /// a runtime of several threads no script can hold up the others; in one of a single thread
+    /// a script that computes where Luau cannot pause holds it until its timeout. Dropping the
+    /// future ends the run and drops the calls it waits for.
     pub async fn run(&self, run: Run) -> Outcome {
         let begun = Instant::now();
         let state = Arc::new(State::new(
             &run,
             self.inner.results.clone(),
-            begun + run.limits.timeout(),
+            run.limits.deadline(),
         ));
         let mut cost = Stats::default();
         let result = self.attempt(&run, &state, &mut cost).await;
@@ -174,157 +171,6 @@ impl Runtime {
             .keep(&run.owner, value, bytes)
             .ok_or_else(too_large)?;
         Ok(ScriptResult::Kept(kept))
-    }
-}
-
-/// One run in its VM.
-struct Session<'a> {
-    run: &'a Run,
-    state: &'a Arc<State>,
-    vm: &'a Vm,
-    environment: Table,
-}
-
-impl Session<'_> {
-    async fn run(&self, code: &[u8], cost: &mut Stats) -> Result<Value, ScriptError> {
-        let lua = self.vm.lua();
-        host::bind_all(lua, self.state, &self.run.modules, &self.environment)
-            .map_err(|raised| self.raised(raised))?;
-        let script = compile::load(lua, code).map_err(|error| self.broken(&error))?;
-        let returned = self.call(vec![Luau::Function(script)], cost).await?;
-        match &self.run.entry {
-            EntryPoint::Script => {
-                self.json(&single(lua, returned).map_err(|error| self.broken(&error))?)
-            }
-            EntryPoint::Describe { global } => self.describe(&self.global(global)?),
-            EntryPoint::Call {
-                global,
-                function,
-                arguments,
-            } => {
-                let table = self.global(global)?;
-                let body: Luau = table
-                    .raw_get(function.as_str())
-                    .map_err(|error| self.broken(&error))?;
-                if !body.is_function() {
-                    let message = format!("the script defines no function `{global}.{function}`");
-                    return Err(ScriptError::new(Phase::Validation, message));
-                }
-                let mut call = vec![body];
-                for argument in arguments {
-                    let value = host::argument(lua, self.state, argument);
-                    call.push(value.map_err(|raised| self.raised(raised))?);
-                }
-                let returned = self.call(call, cost).await?;
-                self.json(&single(lua, returned).map_err(|error| self.broken(&error))?)
-            }
-        }
-    }
-
-    /// Calls the first value with the others.
-    async fn call(&self, call: Vec<Luau>, cost: &mut Stats) -> Result<MultiValue, ScriptError> {
-        let mut driver = Driver::new(self.vm, self.state, self.run.progress.clone());
-        let ending = driver
-            .run(
-                MultiValue::from_vec(call),
-                self.state.deadline,
-                &self.run.cancel,
-            )
-            .await;
-        cost.failed_calls += driver.failed_calls();
-        match ending {
-            Ending::Returned(values) => Ok(values),
-            Ending::Raised(error) => Err(self.uncaught(&error)),
-            Ending::Aborted(abort) => {
-                self.vm.watch().abort(abort);
-                Err(aborted(self.run, abort))
-            }
-            Ending::Broken(error) => {
-                let error = self.broken(&error);
-                // Nobody knows what state the VM is in: let it not be used again.
-                self.vm.watch().abort(Abort::Stuck);
-                Err(error)
-            }
-        }
-    }
-
-    /// A script that is told to end may see that as an error and let it through.
-    fn uncaught(&self, error: &Luau) -> ScriptError {
-        if let Some(abort) = self.vm.watch().aborted() {
-            return aborted(self.run, abort);
-        }
-        failure::from_luau(self.vm.lua(), self.state, error)
-    }
-
-    fn global(&self, name: &str) -> Result<Table, ScriptError> {
-        match self.environment.raw_get(name) {
-            Ok(Luau::Table(table)) => Ok(table),
-            Ok(_) => {
-                let message = format!("the script defines no global table `{name}`");
-                Err(ScriptError::new(Phase::Validation, message))
-            }
-            Err(error) => Err(self.broken(&error)),
-        }
-    }
-
-    /// A table without its functions, whose names stand under `functions`.
-    fn describe(&self, table: &Table) -> Result<Value, ScriptError> {
-        let described = || -> mlua::Result<Luau> {
-            let lua = self.vm.lua();
-            let (copy, functions) = (lua.create_table()?, lua.create_table()?);
-            table.for_each(|key: Luau, value: Luau| match value {
-                Luau::Function(_) => functions.raw_push(key),
-                value => copy.raw_set(key, value),
-            })?;
-            Parts::of(lua)?.kinds.mark_array(&functions)?;
-            copy.raw_set("functions", functions)?;
-            Ok(Luau::Table(copy))
-        };
-        self.json(&described().map_err(|error| self.broken(&error))?)
-    }
-
-    fn json(&self, value: &Luau) -> Result<Value, ScriptError> {
-        let parts = Parts::of(self.vm.lua()).map_err(|error| self.broken(&error))?;
-        let budget = Budget::of(self.state);
-        value::to_json(&parts.kinds, value, budget, "result")
-            .map_err(|bad| Failure::from(bad).into())
-    }
-
-    fn raised(&self, raised: Raised) -> ScriptError {
-        match raised {
-            Raised::Failure(failure) => failure.into(),
-            Raised::Lua(error) => self.broken(&error),
-        }
-    }
-
-    /// What the VM itself says. After an abort that is only its echo.
-    fn broken(&self, error: &mlua::Error) -> ScriptError {
-        match self.vm.watch().aborted() {
-            Some(abort) => aborted(self.run, abort),
-            None => failure::from_rust(self.state, error),
-        }
-    }
-}
-
-/// What a script returned as one value: several become a list.
-fn single(lua: &mlua::Lua, mut values: MultiValue) -> mlua::Result<Luau> {
-    if values.len() <= 1 {
-        return Ok(values.pop_front().unwrap_or(Luau::Nil));
-    }
-    let values = values
-        .into_iter()
-        .map(|value| if value.is_nil() { value::NULL } else { value });
-    Ok(Luau::Table(lua.create_sequence_from(values)?))
-}
-
-fn aborted(run: &Run, abort: Abort) -> ScriptError {
-    match abort {
-        Abort::Timeout => Failure::from(Exceeded::Timeout(run.limits.timeout_ms)).into(),
-        Abort::Stuck => Failure::from(Exceeded::Stuck).into(),
-        Abort::Cancelled => ScriptError {
-            cancelled: true,
-            ..ScriptError::new(Phase::Execution, "the run was cancelled")
-        },
     }
 }
 

@@ -176,7 +176,7 @@ impl Vm {
     /// Puts the VM back into its first state. Gives `None` where that cannot be relied upon.
     pub(crate) fn clean(self) -> Option<Self> {
         self.watch.end();
-        if self.watch.aborted().is_some() {
+        if !self.watch.is_sound() {
             return None;
         }
         self.lua.set_memory_limit(0).ok()?;

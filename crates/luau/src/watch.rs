@@ -71,6 +71,8 @@ pub(crate) struct Watch {
     /// The number of the step that runs, and of the step that was asked to pause.
     step: AtomicU64,
     asked: AtomicU64,
+    /// Whether the VM must not be used again although nobody aborted its script.
+    spoiled: AtomicBool,
     /// Whether the running step holds a thread that the runtime had to replace.
     holds_thread: AtomicBool,
     stuck: Arc<Stuck>,
@@ -125,6 +127,7 @@ impl Watch {
             abort: AtomicU8::new(0),
             step: AtomicU64::new(0),
             asked: AtomicU64::new(NEVER),
+            spoiled: AtomicBool::new(false),
             holds_thread: AtomicBool::new(false),
             stuck,
             terms: Mutex::new(None),
@@ -169,6 +172,16 @@ impl Watch {
         self.seen.store(NEVER, Relaxed);
         // The first reason is the one that counts.
         self.abort.compare_exchange(0, code, Relaxed, Relaxed).ok();
+    }
+
+    /// Says that the VM must not be used again.
+    pub(crate) fn spoil(&self) {
+        self.spoiled.store(true, Relaxed);
+    }
+
+    /// Whether the VM may serve another run.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.aborted().is_none() && !self.spoiled.load(Relaxed)
     }
 
     /// Aborts the script when its time is up or its caller is gone.
@@ -273,6 +286,11 @@ impl Drop for Step<'_> {
             self.watch.stuck.now.fetch_sub(1, Relaxed);
         }
     }
+}
+
+/// The tick of this moment.
+pub(crate) fn now() -> u64 {
+    TICKS.load(Relaxed)
 }
 
 /// Starts the thread that counts. Without it every interrupt looks at the time itself.

@@ -180,6 +180,28 @@ async fn scripts_that_compute_do_not_stop_the_others() {
     }
 }
 
+#[tokio::test]
+async fn a_script_of_many_short_steps_lets_others_run_on_one_thread() {
+    let (runtime, cancel) = (Runtime::default(), CancellationToken::new());
+    let spinning = Run {
+        cancel: cancel.clone(),
+        modules: vec![Arc::new(Kit)],
+        ..run("while true do kit.at_once() end")
+    };
+    let spinner = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.run(spinning).await }
+    });
+    for _ in 0..20 {
+        assert_eq!(
+            value(&runtime.run(run("return pets.slow({ ms = 1 })")).await),
+            1
+        );
+    }
+    cancel.cancel();
+    assert!(spinner.await.unwrap().result.unwrap_err().cancelled);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_scripts_that_cannot_be_paused_are_ended() {
     let runtime = Runtime::new(RuntimeSettings {
@@ -539,6 +561,10 @@ impl HostModule for Kit {
                         numbers.ok_or_else(|| HostError::invalid("only whole numbers"))?;
                     Ok(json!(numbers.iter().sum::<i64>()))
                 })),
+            ),
+            member(
+                "at_once",
+                HostKind::Async(Arc::new(|_| Box::pin(async { Ok(Value::Null) }))),
             ),
             member(
                 "later",

@@ -1,4 +1,4 @@
-//! What is wrong with a value that cannot cross between Luau and JSON, and where.
+//! What is wrong with a value, and where.
 
 use crate::{
     limits::Exceeded,

@@ -89,6 +89,8 @@ pub(crate) fn context(config: &Config) -> Context {
         outbound: Outbound::new(),
         cache: cache_folder(),
         folder: config.folder.clone(),
+        changed: toolscript_sources::Changed::ignored(),
+        state: cache_folder(),
     }
 }
 

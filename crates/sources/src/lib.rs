@@ -3,6 +3,8 @@
 //! To add a kind: write a module with a unit struct that implements [`Kind`],
 //! then add it to [`KINDS`]. Nothing else in the program names a kind.
 
+mod changed;
+pub mod mcp;
 pub mod openapi;
 pub mod outbound;
 
@@ -12,6 +14,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
+pub use changed::Changed;
 use outbound::Outbound;
 
 /// A kind of source: how it is named in a configuration and how one is opened.
@@ -51,10 +54,14 @@ pub struct Context {
     pub cache: Option<PathBuf>,
     /// The folder relative paths in the settings start from.
     pub folder: PathBuf,
+    /// Told when a source has something new to list.
+    pub changed: Changed,
+    /// Where small facts are remembered from one start to the next; `None` remembers nothing.
+    pub state: Option<PathBuf>,
 }
 
 /// Every kind of source this program knows.
-pub const KINDS: &[&dyn Kind] = &[&openapi::OpenApi];
+pub const KINDS: &[&dyn Kind] = &[&openapi::OpenApi, &mcp::Mcp];
 
 /// Settings that do not fit their kind.
 #[derive(Debug, thiserror::Error)]

@@ -25,6 +25,8 @@ impl Api {
             outbound: Outbound::new(),
             cache: None,
             folder: folder.path().to_owned(),
+            changed: toolscript_sources::Changed::ignored(),
+            state: None,
         };
         let mut all = json!({"spec": "api.yaml"});
         all.as_object_mut()

@@ -10,6 +10,7 @@
 
 pub mod canned;
 pub mod echo;
+pub mod mcp;
 pub mod recorded;
 pub mod rude;
 pub mod sample;

@@ -73,6 +73,8 @@ pub(crate) fn context(folder: &Path) -> Context {
         outbound: Outbound::new(),
         cache: None,
         folder: folder.to_owned(),
+        changed: toolscript_sources::Changed::ignored(),
+        state: None,
     }
 }
 

@@ -1,0 +1,319 @@
+//! `Stdio`: messages as lines over the pipes of a child process.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::{Buf as _, BytesMut};
+use futures_util::StreamExt as _;
+use rmcp::{
+    RoleClient,
+    model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{ChildStdin, ChildStdout},
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+use tokio_util::{
+    codec::{Decoder, FramedRead},
+    sync::CancellationToken,
+};
+
+use super::{LARGEST_MESSAGE, child::Pipes, delivery::Delivery, text};
+
+/// How long a server may leave its input unread before it counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pipes of a server, as messages.
+pub(super) struct Stdio {
+    input: FramedRead<ChildStdout, Lines>,
+    /// Lines on their way out, in order; gone once the server's input is closed.
+    output: Option<mpsc::UnboundedSender<Outgoing>>,
+    /// Set when the server has stopped reading.
+    is_stuck: CancellationToken,
+    noise: Noise,
+}
+
+/// One line for the server, and who waits for it to be written.
+struct Outgoing {
+    line: Vec<u8>,
+    delivery: Option<Delivery>,
+    done: oneshot::Sender<io::Result<()>>,
+}
+
+/// What a server said that was no message. Clones see the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Noise(Arc<Mutex<Heard>>);
+
+#[derive(Debug, Default)]
+struct Heard {
+    /// The first line that was no message.
+    line: Option<String>,
+    /// Why we stopped listening.
+    fault: Option<String>,
+}
+
+impl Stdio {
+    pub(super) fn new(pipes: Pipes) -> Self {
+        let is_stuck = CancellationToken::new();
+        let (output, lines) = mpsc::unbounded_channel();
+        tokio::spawn(write(pipes.input, lines, is_stuck.clone()));
+        Self {
+            input: FramedRead::new(pipes.output, Lines::default()),
+            output: Some(output),
+            is_stuck,
+            noise: Noise::default(),
+        }
+    }
+
+    /// What the server says that is no message.
+    pub(super) fn noise(&self) -> Noise {
+        self.noise.clone()
+    }
+
+    /// The message on a line; `None` where there is none.
+    fn read(&self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        serde_json::from_slice(line).ok().or_else(|| {
+            let unreadable = unreadable_answer(line);
+            if unreadable.is_none() {
+                self.noise.hear(&String::from_utf8_lossy(line));
+            }
+            unreadable
+        })
+    }
+}
+
+impl Transport<RoleClient> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        // Queued here and not in the future, so that a cancellation cannot overtake its call.
+        let written = self.queue(&message);
+        async move {
+            let closed = |_| io::Error::new(io::ErrorKind::BrokenPipe, "the server is gone");
+            written?.await.map_err(closed)?
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            let line = tokio::select! {
+                line = self.input.next() => line?,
+                () = self.is_stuck.cancelled() => {
+                    self.noise.blame("the server does not read what it is sent");
+                    return None;
+                }
+            };
+            match line {
+                Err(error) => {
+                    self.noise
+                        .blame(&format!("the output of the server cannot be read: {error}"));
+                    return None;
+                }
+                Ok(line) => {
+                    if let Some(message) = self.read(&line) {
+                        return Some(message);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // The writer ends with its queue, and the server's input closes with the writer.
+        self.output = None;
+        Ok(())
+    }
+}
+
+impl Stdio {
+    fn queue(
+        &self,
+        message: &ClientJsonRpcMessage,
+    ) -> io::Result<oneshot::Receiver<io::Result<()>>> {
+        let closed = || io::Error::new(io::ErrorKind::NotConnected, "the connection is closed");
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let (done, written) = oneshot::channel();
+        let output = self.output.as_ref().ok_or_else(closed)?;
+        let outgoing = Outgoing {
+            line,
+            delivery: Delivery::of(message),
+            done,
+        };
+        output.send(outgoing).map_err(|_| closed())?;
+        Ok(written)
+    }
+}
+
+/// Writes lines in order, those that are ready together.
+async fn write(
+    mut pipe: ChildStdin,
+    mut queue: mpsc::UnboundedReceiver<Outgoing>,
+    is_stuck: CancellationToken,
+) {
+    const TOGETHER: usize = 64;
+    let mut ready = Vec::with_capacity(TOGETHER);
+    while queue.recv_many(&mut ready, TOGETHER).await != 0 {
+        let lines: Vec<u8> = match ready.as_mut_slice() {
+            [only] => std::mem::take(&mut only.line),
+            several => several
+                .iter()
+                .flat_map(|outgoing| &outgoing.line)
+                .copied()
+                .collect(),
+        };
+        let deliveries = ready
+            .iter()
+            .filter_map(|outgoing| outgoing.delivery.as_ref());
+        deliveries.for_each(Delivery::has_begun_now);
+        let writing = timeout(PATIENCE, pipe.write_all(&lines)).await;
+        let written = writing.unwrap_or_else(|_| {
+            is_stuck.cancel();
+            Err(io::ErrorKind::TimedOut.into())
+        });
+        let failure = written.err().map(|error| error.kind());
+        for outgoing in ready.drain(..) {
+            // Nobody waits for a call that was cancelled.
+            let _heard = outgoing
+                .done
+                .send(failure.map_or(Ok(()), |kind| Err(kind.into())));
+        }
+        if failure.is_some() {
+            return;
+        }
+    }
+}
+
+/// An answer that makes no sense, as an error for the one who waits for it.
+fn unreadable_answer(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    if value.get("result").is_none() && value.get("error").is_none() {
+        return None;
+    }
+    let id: RequestId = serde_json::from_value(value.get("id")?.clone()).ok()?;
+    let shown = text::line(&value.to_string(), 200);
+    let problem = format!("the answer is not valid JSON-RPC: {shown}");
+    Some(ServerJsonRpcMessage::error(
+        ErrorData::internal_error(problem, None),
+        Some(id),
+    ))
+}
+
+impl Noise {
+    fn hear(&self, line: &str) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.line.get_or_insert_with(|| text::line(line, 200));
+    }
+
+    fn blame(&self, fault: &str) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.fault = Some(fault.to_owned());
+    }
+
+    /// Why we stopped listening, if it was us who stopped.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fault
+            .clone()
+    }
+
+    /// The first thing that was no message, as the end of an error; empty where there was none.
+    pub(super) fn describe(&self) -> String {
+        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match heard.line.as_deref() {
+            None | Some("") => String::new(),
+            Some(line) => format!("; its stdout holds what is no MCP message: `{line}`"),
+        }
+    }
+}
+
+/// Splits bytes into lines of a bounded length.
+#[derive(Debug, Default)]
+struct Lines {
+    /// How much of the buffer is known to hold no line break.
+    searched: usize,
+}
+
+impl Decoder for Lines {
+    type Item = BytesMut;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<BytesMut>> {
+        let found = buffer[self.searched..]
+            .iter()
+            .position(|byte| *byte == b'\n');
+        let Some(found) = found else {
+            self.searched = buffer.len();
+            if LARGEST_MESSAGE < buffer.len() {
+                let problem = format!("a message is larger than {LARGEST_MESSAGE} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+            }
+            return Ok(None);
+        };
+        let line = buffer.split_to(self.searched + found);
+        buffer.advance(1);
+        self.searched = 0;
+        Ok(Some(line))
+    }
+
+    fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<BytesMut>> {
+        let line = self.decode(buffer)?;
+        if line.is_none() {
+            // Half a line is no message.
+            buffer.clear();
+            self.searched = 0;
+        }
+        Ok(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_across_pieces() {
+        let mut lines = Lines::default();
+        let mut buffer = BytesMut::from(&b"one\ntw"[..]);
+        assert_eq!(lines.decode(&mut buffer).unwrap().unwrap(), "one");
+        assert!(lines.decode(&mut buffer).unwrap().is_none());
+        buffer.extend_from_slice(b"o\n\nrest");
+        assert_eq!(lines.decode(&mut buffer).unwrap().unwrap(), "two");
+        assert_eq!(lines.decode(&mut buffer).unwrap().unwrap(), "");
+        assert!(lines.decode_eof(&mut buffer).unwrap().is_none());
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn a_line_without_end_is_an_error() {
+        let mut buffer = BytesMut::zeroed(LARGEST_MESSAGE + 1);
+        assert!(Lines::default().decode(&mut buffer).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_makes_no_sense_reaches_its_call() {
+        let error = unreadable_answer(br#"{"id": 7, "error": "no"}"#).unwrap();
+        let ServerJsonRpcMessage::Error(error) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(error.id, Some(RequestId::Number(7)));
+        assert!(unreadable_answer(br#"{"hello": 1}"#).is_none());
+        assert!(unreadable_answer(b"Listening on 8080").is_none());
+    }
+}

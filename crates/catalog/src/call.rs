@@ -1,10 +1,11 @@
 //! A call on its way to a source, what comes back, and the ways it can fail.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Credential, FunctionId, validate::Invalid};
+use crate::{Caller, Catalog, Credential, FunctionId, Person, validate::Invalid};
 
 /// One request to run one function.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +19,81 @@ pub struct Call {
 }
 
 /// What a source needs to know about a call besides the call.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct CallContext {
+    /// Who asks. Empty where everybody is the same.
+    pub owner: String,
     /// A credential the caller brought for this source; it wins over the configured one.
     pub credential: Option<Credential>,
     /// When the caller stops waiting. Retries and back-off stay inside it.
     pub deadline: Option<Instant>,
+    /// Somebody who can be asked while the call lasts.
+    pub person: Option<Arc<dyn Person>>,
+    /// Hears what happens while the call lasts.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// The way to other functions, for a function that is itself a script.
+    pub doorway: Option<Doorway>,
+}
+
+/// The way to other functions from inside a call: the catalog of the same moment, and the same
+/// door with the same checks.
+#[derive(Clone)]
+pub struct Doorway {
+    /// The functions that can be named.
+    pub catalog: Arc<Catalog>,
+    /// The door.
+    pub caller: Arc<dyn Caller>,
+}
+
+/// Hears what happens while a call lasts. It must return at once.
+pub trait Observer: Send + Sync {
+    /// The other side shows that it is still at work.
+    fn progress(&self, function: &FunctionId, sign: &Sign);
+    /// The function wrote a line to its log.
+    fn log(&self, function: &FunctionId, level: Level, text: &str);
+}
+
+/// A sign of progress.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sign {
+    /// How much is done, in a measure of the other side's choice.
+    pub done: f64,
+    /// How much there is to do, where it is known.
+    pub total: Option<f64>,
+    /// What is being done, in words from outside.
+    pub message: Option<String>,
+}
+
+/// How important a line of a log is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// For whoever looks for a fault.
+    Debug,
+    /// What happened; `print`.
+    #[default]
+    Info,
+    /// What should be looked at.
+    Warn,
+    /// What went wrong.
+    Error,
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("owner", &self.owner)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Doorway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Doorway")
+            .field("catalog", &self.catalog)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a call gave back.
@@ -104,6 +174,26 @@ pub enum CallError {
         /// What the other side said, if it said something.
         body: Option<Value>,
     },
+    /// It is called too often.
+    #[error("`{function}` is called too often ({rate}); try again in {retry_after_s} s")]
+    RateLimited {
+        /// What was asked for.
+        function: FunctionId,
+        /// The rate that is allowed, such as `10/minute`.
+        rate: String,
+        /// How long to wait, in whole seconds, at least one.
+        retry_after_s: u64,
+    },
+    /// The function is a script, and it failed.
+    #[error("`{function}` failed: {problem}")]
+    Tool {
+        /// What was asked for.
+        function: FunctionId,
+        /// What happened, with the place in the script where it is known.
+        problem: String,
+        /// The fields of the error the script raised, if it raised a table.
+        body: Option<Value>,
+    },
     /// The source itself is not there.
     #[error("source `{source_name}` is not available: {problem}")]
     Unavailable {
@@ -139,6 +229,10 @@ pub enum ErrorCode {
     Unavailable,
     /// The caller went away.
     Cancelled,
+    /// Too often.
+    RateLimited,
+    /// The function is a script, and it failed.
+    Tool,
 }
 
 impl CallError {
@@ -153,6 +247,8 @@ impl CallError {
             Self::Status { .. } | Self::Upstream { .. } => ErrorCode::Upstream,
             Self::Unavailable { .. } => ErrorCode::Unavailable,
             Self::Cancelled { .. } => ErrorCode::Cancelled,
+            Self::RateLimited { .. } => ErrorCode::RateLimited,
+            Self::Tool { .. } => ErrorCode::Tool,
         }
     }
 
@@ -176,6 +272,8 @@ impl ErrorCode {
         (Self::Upstream, "upstream", 502, 9),
         (Self::Unavailable, "unavailable", 503, 10),
         (Self::Cancelled, "cancelled", 499, 11),
+        (Self::RateLimited, "rate_limited", 429, 12),
+        (Self::Tool, "tool_error", 500, 13),
     ];
 
     fn row(self) -> &'static (Self, &'static str, u16, u8) {
@@ -241,6 +339,8 @@ mod tests {
             ErrorCode::Upstream,
             ErrorCode::Unavailable,
             ErrorCode::Cancelled,
+            ErrorCode::RateLimited,
+            ErrorCode::Tool,
         ];
         assert_eq!(codes.len(), ErrorCode::TABLE.len());
         for code in codes {

@@ -1,5 +1,7 @@
 //! The seam between the program and the outside: one trait per direction.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 
 use crate::{Call, CallContext, CallError, Listing, Reply};
@@ -20,6 +22,34 @@ pub trait Source: Send + Sync {
 
     /// Lets go of processes and connections.
     async fn close(&self) {}
+
+    /// How it is connected, for a source that is something one connects to.
+    fn status(&self) -> Option<Status> {
+        None
+    }
+
+    /// The files its listing was made from; when one of them changes it is listed again.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Whether it tries again by itself after it could not list, and says when it has succeeded.
+    fn comes_back(&self) -> bool {
+        false
+    }
+}
+
+/// How a source is connected at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// How it is spoken to: `stdio`, `http` or `sse`.
+    pub transport: String,
+    /// Whether it is used at all.
+    pub enabled: bool,
+    /// Whether there is a connection.
+    pub connected: bool,
+    /// Why there is none, where one was tried.
+    pub error: Option<String>,
 }
 
 /// The one door through which a script may reach a source.

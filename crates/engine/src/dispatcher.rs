@@ -8,8 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use toolscript_catalog::{
-    Call, CallContext, CallError, Caller, Catalog, Credentials, FunctionId, Reply, Source,
-    SourceName, validate,
+    Call, CallContext, CallError, Caller, Catalog, Credentials, Doorway, FunctionId, Observer,
+    Person, Reply, Source, SourceName, validate,
 };
 
 /// How many records are kept.
@@ -41,12 +41,26 @@ pub(crate) struct Dispatcher {
     records: Mutex<VecDeque<CallRecord>>,
 }
 
-/// The door as one run sees it: the snapshot it began with, its credentials and its deadline.
+/// How many scripts may stand between an agent's script and a call: a tool that calls itself
+/// would never come to an end.
+const DEEPEST: u8 = 8;
+
+/// The door as one run sees it, and how many tools it has already gone through.
+#[derive(Clone)]
 pub(crate) struct Door {
+    visit: Arc<Visit>,
+    depth: u8,
+}
+
+/// What a run brings to the door: the snapshot it began with, its credentials and its deadline.
+pub(crate) struct Visit {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) owner: String,
     pub(crate) credentials: Credentials,
     pub(crate) deadline: Instant,
+    pub(crate) person: Option<Arc<dyn Person>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 impl Dispatcher {
@@ -66,15 +80,48 @@ impl Dispatcher {
 }
 
 impl Door {
+    pub(crate) fn new(visit: Visit) -> Self {
+        Self {
+            visit: Arc::new(visit),
+            depth: 0,
+        }
+    }
+
+    /// What the source is told besides the call.
+    fn context(&self, source: &SourceName) -> CallContext {
+        let further = Self {
+            visit: self.visit.clone(),
+            depth: self.depth + 1,
+        };
+        CallContext {
+            owner: self.visit.owner.clone(),
+            credential: self.visit.credentials.get(source).cloned(),
+            deadline: Some(self.visit.deadline),
+            person: self.visit.person.clone(),
+            observer: self.visit.observer.clone(),
+            doorway: Some(Doorway {
+                catalog: self.visit.snapshot.catalog.clone(),
+                caller: Arc::new(further),
+            }),
+        }
+    }
+
     async fn pass(&self, call: Call) -> Result<Reply, CallError> {
-        let (entry, function) = self
-            .snapshot
-            .catalog
-            .by_id(&call.function)
-            .map_err(|unknown| CallError::NotFound {
-                function: call.function.to_string(),
-                hint: unknown.to_string(),
-            })?;
+        if DEEPEST < self.depth {
+            return Err(CallError::Denied {
+                function: call.function,
+                rule: format!("tools call each other at most {DEEPEST} deep"),
+            });
+        }
+        let snapshot = &self.visit.snapshot;
+        let (entry, function) =
+            snapshot
+                .catalog
+                .by_id(&call.function)
+                .map_err(|unknown| CallError::NotFound {
+                    function: call.function.to_string(),
+                    hint: unknown.to_string(),
+                })?;
         let types = &entry.listing.types;
         validate::arguments(
             &call.function,
@@ -83,16 +130,13 @@ impl Door {
             &call.params,
             call.body.as_ref(),
         )?;
-        let Some(source) = self.snapshot.sources.get(&call.function.source) else {
+        let Some(source) = snapshot.sources.get(&call.function.source) else {
             return Err(CallError::Unavailable {
                 source_name: call.function.source.to_string(),
                 problem: "it is documented but not open".to_owned(),
             });
         };
-        let cx = CallContext {
-            credential: self.credentials.get(&call.function.source).cloned(),
-            deadline: Some(self.deadline),
-        };
+        let cx = self.context(&call.function.source);
         let mut reply = source.call(&cx, call).await?;
         if let Some(next) = &mut reply.next {
             validate::fit_text(&function.params, types, next);
@@ -111,7 +155,7 @@ impl Caller for Door {
         let error = result.as_ref().err().map(|error| error.code().word());
         let elapsed_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         tracing::debug!(%function, elapsed_us, error, "call");
-        self.dispatcher.record(CallRecord {
+        self.visit.dispatcher.record(CallRecord {
             function,
             started,
             duration,

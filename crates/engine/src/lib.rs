@@ -18,19 +18,20 @@ use std::{
 
 use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
-use toolscript_catalog::{Catalog, Credentials, Entry, SourceName};
+use toolscript_catalog::{Catalog, Credentials, Entry, Observer, Person, SourceName};
 use toolscript_luau::{Asked, Limits, Run, Runtime, RuntimeSettings};
 
 pub use dispatcher::CallRecord;
 pub use generate::{GenerateFailure, GenerateReport, generate};
 pub use registry::{OpenError, Opened, Progress, cache_folder};
+pub use toolscript_catalog::Level;
 pub use toolscript_luau::{
-    Kept, Level, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,
+    Kept, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,
 };
 
 use config::{Config, Settings};
 use discover::{AskError, Docs, Found, Listed, Page, Row, SourceRow};
-use dispatcher::{Dispatcher, Door, Snapshot};
+use dispatcher::{Dispatcher, Door, Snapshot, Visit};
 use guide::CatalogGuide;
 
 /// A running toolscript.
@@ -57,6 +58,10 @@ pub struct Script {
     pub cancel: CancellationToken,
     /// Told about each call.
     pub progress: Option<Arc<dyn RunProgress>>,
+    /// Somebody a source may ask while a call waits.
+    pub person: Option<Arc<dyn Person>>,
+    /// Hears what happens inside the calls.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Engine {
@@ -133,12 +138,15 @@ impl Engine {
         let limits = self.settings.limits.asked(&asked, &Limits::ceiling());
         let snapshot = self.snapshot.load_full();
         let catalog = snapshot.catalog.clone();
-        let caller = Door {
+        let caller = Door::new(Visit {
             dispatcher: self.dispatcher.clone(),
             snapshot,
+            owner: script.owner.clone(),
             credentials: script.credentials,
             deadline: Instant::now() + Duration::from_millis(limits.timeout_ms),
-        };
+            person: script.person,
+            observer: script.observer,
+        });
         let guide = CatalogGuide {
             catalog: catalog.clone(),
         };

@@ -6,9 +6,10 @@ use std::{fmt, sync::Arc};
 use futures_util::future::BoxFuture;
 use mlua::{Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
+use toolscript_catalog::Level;
 
 use crate::{
-    outcome::{Failure, Level, Phase},
+    outcome::{Failure, Phase},
     prelude::{Prelude, Raised},
     run::{Request, State},
     sandbox,

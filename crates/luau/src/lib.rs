@@ -56,9 +56,7 @@ pub use host::{
     Argument, HostAsync, HostCall, HostError, HostFunction, HostKind, HostMember, HostModule,
 };
 pub use limits::{Asked, Limits};
-pub use outcome::{
-    Kept, Level, LogLine, Outcome, Phase, ScriptError, ScriptResult, Stats, TraceLine,
-};
+pub use outcome::{Kept, LogLine, Outcome, Phase, ScriptError, ScriptResult, Stats, TraceLine};
 pub use results::{KeptResult, ResultSettings, Results};
 pub use run::{EntryPoint, Guide, Progress, Run};
 pub use runtime::{Runtime, RuntimeSettings};

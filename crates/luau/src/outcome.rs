@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
-use toolscript_catalog::{CallError, FunctionId};
+use toolscript_catalog::{CallError, FunctionId, Level};
 
 /// What a run gave back.
 ///
@@ -101,12 +101,12 @@ impl Phase {
         match error {
             CallError::NotFound { .. } | CallError::Invalid(_) => Self::Validation,
             CallError::Denied { .. } => Self::Approval,
-            CallError::Limit { .. } => Self::Limit,
+            CallError::Limit { .. } | CallError::RateLimited { .. } => Self::Limit,
             CallError::Timeout { .. } => Self::Timeout,
             CallError::Status { .. }
             | CallError::Upstream { .. }
             | CallError::Unavailable { .. } => Self::ApiCall,
-            CallError::Cancelled { .. } => Self::Execution,
+            CallError::Cancelled { .. } | CallError::Tool { .. } => Self::Execution,
         }
     }
 }
@@ -152,20 +152,6 @@ pub struct TraceLine {
     /// The function of the script it is in; none for the script itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-}
-
-/// How important a printed line is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// For whoever looks closely.
-    Debug,
-    /// What `print` writes.
-    Info,
-    /// What `warn` writes.
-    Warn,
-    /// Something failed.
-    Error,
 }
 
 /// One thing a script printed.
@@ -284,12 +270,13 @@ impl From<CallError> for Failure {
                 failure.headers = headers;
                 failure.body = Some(body);
             }
-            CallError::Upstream { function, body, .. } => {
+            CallError::Upstream { function, body, .. } | CallError::Tool { function, body, .. } => {
                 failure.function = Some(function.to_string());
                 failure.body = body;
             }
             CallError::Denied { function, .. }
             | CallError::Timeout { function, .. }
+            | CallError::RateLimited { function, .. }
             | CallError::Cancelled { function } => failure.function = Some(function.to_string()),
             CallError::NotFound { function, .. } => failure.function = Some(function),
             CallError::Limit { limit, .. } => failure.limit = Some(limit),

@@ -11,12 +11,12 @@ use futures_util::future::BoxFuture;
 use mlua::{FromLua, IntoLua, Lua, Table};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use toolscript_catalog::{CallError, Caller, Catalog, Entry, Function, FunctionId, Reply};
+use toolscript_catalog::{CallError, Caller, Catalog, Entry, Function, FunctionId, Level, Reply};
 
 use crate::{
     host::{Argument, HostModule},
     limits::{Exceeded, Limits},
-    outcome::{Failure, Level, LogLine, TraceLine},
+    outcome::{Failure, LogLine, TraceLine},
     parallel::Plan,
     results::Results,
     watch::lock,

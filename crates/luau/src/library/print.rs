@@ -1,11 +1,11 @@
 //! `print` and `warn`: kept with level and line, and given back with the result.
 
 use mlua::{Lua, LuaString, Table, Value as Luau};
+use toolscript_catalog::Level;
 
 use super::{Documented, Library};
 use crate::{
     failure,
-    outcome::Level,
     prelude::{Prelude, answering},
     run::State,
     value::{self, Budget},

@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolscript_catalog::{Catalog, Entry, FunctionId, SourceName};
+use toolscript_catalog::{Catalog, Entry, FunctionId, Level, SourceName};
 use toolscript_luau::{
-    Argument, EntryPoint, Guide, HostError, HostKind, HostMember, HostModule, Level, Limits,
-    Outcome, Phase, Progress, ResultSettings, Run, Runtime, RuntimeSettings, ScriptResult,
+    Argument, EntryPoint, Guide, HostError, HostKind, HostMember, HostModule, Limits, Outcome,
+    Phase, Progress, ResultSettings, Run, Runtime, RuntimeSettings, ScriptResult,
 };
 
 use crate::fake::{self, Zoo};

@@ -32,7 +32,7 @@ mod types;
 mod upstream;
 mod wire;
 
-pub use server::{Server, Status};
+pub use server::Server;
 pub use settings::{Approve, ApproveRule, Settings, ToolFilter, Transport};
 
 use std::sync::Arc;

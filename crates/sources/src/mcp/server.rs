@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use toolscript_catalog::{
     Call, CallContext, CallError, Credential, FunctionId, FunctionName, Listing, Reply, Source,
-    SourceInfo, SourceName, binary,
+    SourceInfo, Status, binary,
 };
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
@@ -41,23 +41,6 @@ pub struct Server {
     callables: ArcSwap<HashMap<FunctionName, Callable>>,
 }
 
-/// What can be said about a server at a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// The name of the source.
-    pub name: SourceName,
-    /// How the server is spoken to: `stdio`, `http` or `sse`.
-    pub transport: &'static str,
-    /// Whether the server is used at all.
-    pub enabled: bool,
-    /// Whether there is a connection.
-    pub connected: bool,
-    /// How many tools were last listed.
-    pub tools: usize,
-    /// Why there is no connection, where one was tried.
-    pub error: Option<String>,
-}
-
 impl Server {
     pub(super) fn new(connector: Connector, changed: Changed) -> Self {
         let connector = Arc::new(connector);
@@ -65,25 +48,6 @@ impl Server {
             link: Link::new(Arc::clone(&connector), changed),
             connector,
             callables: ArcSwap::default(),
-        }
-    }
-
-    /// What can be said about the server now.
-    pub fn status(&self) -> Status {
-        let upstream = self.upstream();
-        let (connection, error) = match self.link.state() {
-            State::Up(connection) if connection.is_alive() => (Some(connection), None),
-            state => (None, state.problem().map(|problem| problem.to_string())),
-        };
-        Status {
-            name: upstream.name.clone(),
-            transport: connection
-                .as_ref()
-                .map_or(self.connector.kind(), |line| line.transport),
-            enabled: upstream.enabled,
-            connected: connection.is_some(),
-            tools: self.callables.load().len(),
-            error,
         }
     }
 
@@ -326,6 +290,26 @@ impl Source for Server {
 
     async fn close(&self) {
         self.link.close().await;
+    }
+
+    fn status(&self) -> Option<Status> {
+        let (connection, error) = match self.link.state() {
+            State::Up(connection) if connection.is_alive() => (Some(connection), None),
+            state => (None, state.problem().map(|problem| problem.to_string())),
+        };
+        let transport = connection
+            .as_ref()
+            .map_or(self.connector.kind(), |line| line.transport);
+        Some(Status {
+            transport: transport.to_owned(),
+            enabled: self.upstream().enabled,
+            connected: connection.is_some(),
+            error,
+        })
+    }
+
+    fn comes_back(&self) -> bool {
+        self.upstream().enabled
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is listed, and what calls give.
 
 use serde_json::json;
-use toolscript_catalog::{CallError, Effect, Function, Type};
+use toolscript_catalog::{CallError, Effect, Function, Source as _, Type};
 use toolscript_sources::mcp::ToolFilter;
 use toolscript_testkit::mcp::{Era, Plan};
 
@@ -212,6 +212,6 @@ async fn a_server_that_is_switched_off_is_not_started() {
     assert!(tested.names().await.is_empty());
     let refusal = tested.refusal("echo", json!({})).await;
     assert!(refusal.contains("switched off"), "{refusal}");
-    let status = tested.server.status();
+    let status = tested.server.status().unwrap();
     assert!(!status.enabled && !status.connected);
 }

@@ -25,7 +25,7 @@ async fn a_remote_server_is_called_in_every_era() {
     for era in [Era::Handshake, Era::Stateless] {
         let served = served(era).await;
         let mut tested = ready(remote(&served.url())).await;
-        assert_eq!(tested.server.status().transport, "http");
+        assert_eq!(tested.server.status().unwrap().transport, "http");
         assert_eq!(
             tested.call("echo", json!({"text": "a"})).await.unwrap(),
             "a",
@@ -52,7 +52,7 @@ async fn the_older_transport_is_spoken_on_request_and_found_by_itself() {
             ..remote(&served.sse_url())
         };
         let mut tested = ready(settings).await;
-        assert_eq!(tested.server.status().transport, "sse");
+        assert_eq!(tested.server.status().unwrap().transport, "sse");
         assert_eq!(
             tested.call("echo", json!({"text": "a"})).await.unwrap(),
             "a"
@@ -140,7 +140,7 @@ async fn a_server_that_goes_away_is_missed() {
     drop(served);
     let refusal = tested.refusal("echo", json!({"text": "a"})).await;
     assert!(refusal.contains("cannot connect"), "{refusal}");
-    let status = tested.server.status();
+    let status = tested.server.status().unwrap();
     assert!(!status.connected && status.error.is_some(), "{status:?}");
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use serde_json::json;
-use toolscript_catalog::CallError;
+use toolscript_catalog::{CallError, Source as _};
 use toolscript_sources::mcp::Settings;
 use toolscript_testkit::mcp::{Era, Plan, Remote, program};
 
@@ -115,7 +115,7 @@ async fn an_early_end_is_explained() {
     assert!(problem.ends_with("line 4999 of many"), "{problem}");
     assert!(problem.len() < 1_000);
     assert_eq!(tested.server.stderr().len(), 100);
-    let error = tested.server.status().error.unwrap();
+    let error = tested.server.status().unwrap().error.unwrap();
     assert!(problem.ends_with(&error), "{error}");
 }
 
@@ -181,7 +181,7 @@ async fn a_server_that_comes_later_is_found_by_itself() {
     assert!(problem.contains("exit code 1"), "{problem}");
     std::fs::write(marker, "").unwrap();
     tested.news().await;
-    assert!(tested.server.status().connected);
+    assert!(tested.server.status().unwrap().connected);
     assert!(tested.names().await.contains(&"echo".to_owned()));
 }
 

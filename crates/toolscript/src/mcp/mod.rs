@@ -158,6 +158,7 @@ impl Handler {
             progress: reporter
                 .clone()
                 .map(|reporter| reporter as Arc<dyn RunProgress>),
+            ..Script::default()
         };
         let outcome = self.engine.execute(script).await;
         if let Some(reporter) = reporter {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Caller, Catalog, Credential, FunctionId, Person, validate::Invalid};
+use crate::{Caller, Catalog, Credential, FunctionId, Person, Unknown, validate::Invalid};
 
 /// One request to run one function.
 #[derive(Debug, Clone, PartialEq)]
@@ -236,6 +236,23 @@ pub enum ErrorCode {
 }
 
 impl CallError {
+    /// The failure of a call to something the catalog does not know.
+    pub fn unknown(function: &FunctionId, unknown: Unknown) -> Self {
+        match unknown {
+            Unknown::Absent {
+                source_name,
+                problem,
+            } => Self::Unavailable {
+                source_name,
+                problem,
+            },
+            other => Self::NotFound {
+                function: function.to_string(),
+                hint: other.to_string(),
+            },
+        }
+    }
+
     /// The stable word for this failure.
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -12,6 +12,8 @@ use crate::{Function, FunctionId, FunctionName, Listing, SourceName, search::Seg
 #[derive(Default)]
 pub struct Catalog {
     entries: BTreeMap<SourceName, Arc<Entry>>,
+    /// Sources that are configured but have listed nothing, and why.
+    absent: BTreeMap<SourceName, String>,
 }
 
 /// One source in the catalog: what it listed, ready to look up and search.
@@ -41,6 +43,14 @@ pub enum Unknown {
         source_name: String,
         /// The sources there are.
         known: Vec<String>,
+    },
+    /// A source that is configured, but not there.
+    #[error("source `{source_name}` is not available: {problem}")]
+    Absent {
+        /// Which source.
+        source_name: String,
+        /// Why, and what would help.
+        problem: String,
     },
     /// No such function.
     #[error(
@@ -101,7 +111,22 @@ impl Catalog {
             .into_iter()
             .map(|entry| (entry.name.clone(), entry))
             .collect();
-        Self { entries }
+        Self {
+            entries,
+            absent: BTreeMap::new(),
+        }
+    }
+
+    /// Remembers why some sources have listed nothing.
+    #[must_use]
+    pub fn with_absent(self, absent: BTreeMap<SourceName, String>) -> Self {
+        Self { absent, ..self }
+    }
+
+    /// The sources that have listed nothing, and why.
+    pub fn absent(&self) -> impl Iterator<Item = (&SourceName, &str)> {
+        let absent = self.absent.iter();
+        absent.map(|(name, problem)| (name, problem.as_str()))
     }
 
     /// The sources, by name.
@@ -123,9 +148,18 @@ impl Catalog {
 
     /// Finds a source.
     pub fn entry(&self, source: &str) -> Result<&Arc<Entry>, Unknown> {
-        self.entries.get(source).ok_or_else(|| Unknown::Source {
-            source_name: source.to_owned(),
-            known: self.entries.keys().map(ToString::to_string).collect(),
+        self.entries.get(source).ok_or_else(|| {
+            let source_name = source.to_owned();
+            match self.absent.get(source) {
+                Some(problem) => Unknown::Absent {
+                    source_name,
+                    problem: problem.clone(),
+                },
+                None => Unknown::Source {
+                    source_name,
+                    known: self.entries.keys().map(ToString::to_string).collect(),
+                },
+            }
         })
     }
 

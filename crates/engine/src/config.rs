@@ -12,6 +12,7 @@ use toolscript_catalog::{BadName, SourceName};
 use toolscript_luau::Limits;
 use toolscript_sources::{
     KINDS, Kind, kind_of_section,
+    mcp::Mcp,
     openapi::{LoadError, OpenApi, read_generated},
 };
 
@@ -233,7 +234,43 @@ impl Config {
             Some((name, location)) if is_word(name) => (Some(name), location),
             _ => (None, argument),
         };
-        self.add_source(argument, name, json!({"spec": from_here(location)}))
+        let settings = json!({"spec": from_here(location)});
+        self.add_source(&OpenApi, argument, name, settings)
+    }
+
+    /// Adds an MCP server given on the command line: `name=url`, or `name=command arguments…`
+    /// with the quoting of a shell.
+    pub fn add_mcp(&mut self, argument: &str) -> Result<(), ConfigError> {
+        let problem = |problem: &str| ConfigError::Key {
+            place: format!("argument `--mcp {argument}`"),
+            key: "--mcp".to_owned(),
+            problem: problem.to_owned(),
+        };
+        let (name, server) = argument
+            .split_once('=')
+            .filter(|(name, _)| is_word(name))
+            .ok_or_else(|| {
+                problem(
+                    "wants a name first, as in `files=npx -y some-server /tmp` or `wiki=https://…`",
+                )
+            })?;
+        let settings = if is_url(server) {
+            json!({"url": server})
+        } else {
+            let words = shlex::split(server)
+                .ok_or_else(|| problem("has a quote that is not closed, or ends with `\\`"))?;
+            let Some((command, arguments)) = words.split_first() else {
+                return Err(problem("names no command after the `=`"));
+            };
+            // A path is meant from where the person stands; a plain name is found by `PATH`.
+            let command = if command.contains('/') {
+                from_here(command)
+            } else {
+                command.clone()
+            };
+            json!({"command": command, "args": arguments})
+        };
+        self.add_source(&Mcp, argument, Some(name), settings)
     }
 
     /// Adds the APIs of a directory written by `toolscript generate`.
@@ -242,7 +279,7 @@ impl Config {
         let apis = read_generated(directory).map_err(|cause| ConfigError::Generated { cause })?;
         for api in apis {
             let settings = json!({"generated": from_here(&shown)});
-            self.add_source(&shown, Some(api.name.as_str()), settings)?;
+            self.add_source(&OpenApi, &shown, Some(api.name.as_str()), settings)?;
         }
         Ok(())
     }
@@ -296,6 +333,7 @@ impl Config {
 
     fn add_source(
         &mut self,
+        kind: &'static dyn Kind,
         argument: &str,
         name: Option<&str>,
         settings: Value,
@@ -310,10 +348,11 @@ impl Config {
             })?;
         // What the command line says wins over the file's entry of the same name.
         if name.is_some() {
-            self.sources.retain(|source| source.name != name);
+            self.sources
+                .retain(|source| source.name != name || source.kind.section() != kind.section());
         }
         self.sources.push(Configured {
-            kind: &OpenApi,
+            kind,
             name,
             settings,
             origin,
@@ -435,13 +474,17 @@ fn typed<T: DeserializeOwned>(lines: &Lines, value: Value) -> Result<T, ConfigEr
 /// A location on the command line is meant from where the person stands, not from the
 /// folder of the configuration file.
 fn from_here(location: &str) -> String {
-    if location.starts_with("http://") || location.starts_with("https://") {
+    if is_url(location) {
         return location.to_owned();
     }
     match std::path::absolute(location) {
         Ok(path) => path.display().to_string(),
         Err(_) => location.to_owned(),
     }
+}
+
+fn is_url(location: &str) -> bool {
+    location.starts_with("http://") || location.starts_with("https://")
 }
 
 fn is_word(text: &str) -> bool {

@@ -34,13 +34,13 @@ pub struct Page<T> {
 }
 
 /// One source in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SourceRow {
     /// Its name in scripts.
     pub name: String,
     /// Its kind.
     pub kind: String,
-    /// Its title or the first line of its description.
+    /// Its title or the first line of its description, or why it is not available.
     pub about: String,
     /// How many functions it has.
     pub functions: usize,
@@ -123,6 +123,7 @@ impl AskError {
     /// The stable word for this failure.
     pub fn code(&self) -> ErrorCode {
         match self {
+            Self::Unknown(Unknown::Absent { .. }) => ErrorCode::Unavailable,
             Self::Unknown(_) | Self::Group { .. } => ErrorCode::NotFound,
             Self::Cursor(_) | Self::Name(_) | Self::Count => ErrorCode::BadRequest,
         }
@@ -132,10 +133,21 @@ impl AskError {
 /// The sources; the sandbox's own libraries come last.
 pub(crate) fn sources(catalog: &Catalog) -> Vec<SourceRow> {
     let luau = SourceName::luau();
-    let (libraries, mut rows): (Vec<_>, Vec<_>) =
+    let (libraries, rows): (Vec<_>, Vec<_>) =
         catalog.entries().partition(|entry| entry.name == luau);
-    rows.extend(libraries);
-    rows.into_iter().map(|entry| source_row(entry)).collect()
+    let absent = catalog.absent().map(|(name, problem)| SourceRow {
+        name: name.to_string(),
+        about: one_line(&format!("not available: {problem}")),
+        ..SourceRow::default()
+    });
+    let mut rows: Vec<SourceRow> = rows
+        .into_iter()
+        .map(|entry| source_row(entry))
+        .chain(absent)
+        .collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows.extend(libraries.into_iter().map(|entry| source_row(entry)));
+    rows
 }
 
 fn source_row(entry: &Entry) -> SourceRow {

@@ -114,14 +114,10 @@ impl Door {
             });
         }
         let snapshot = &self.visit.snapshot;
-        let (entry, function) =
-            snapshot
-                .catalog
-                .by_id(&call.function)
-                .map_err(|unknown| CallError::NotFound {
-                    function: call.function.to_string(),
-                    hint: unknown.to_string(),
-                })?;
+        let (entry, function) = snapshot
+            .catalog
+            .by_id(&call.function)
+            .map_err(|unknown| CallError::unknown(&call.function, unknown))?;
         let types = &entry.listing.types;
         validate::arguments(
             &call.function,

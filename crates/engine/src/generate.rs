@@ -5,10 +5,13 @@ use std::{
     time::Instant,
 };
 
-use toolscript_sources::openapi::{self, GenerateError, LoadError};
+use toolscript_sources::{
+    Kind as _,
+    openapi::{self, GenerateError, LoadError, OpenApi},
+};
 
 use crate::{
-    config::Config,
+    config::{Config, Configured},
     registry::{self, Opened},
 };
 
@@ -48,13 +51,15 @@ pub enum GenerateFailure {
 
 /// Compiles every configured document and writes them into `folder`.
 pub async fn generate(config: Config, folder: &Path) -> Result<GenerateReport, GenerateFailure> {
-    if config.sources.is_empty() {
+    let documents = |source: &&Configured| source.kind.section() == OpenApi.section();
+    let sources: Vec<&Configured> = config.sources.iter().filter(documents).collect();
+    if sources.is_empty() {
         return Err(GenerateFailure::Nothing);
     }
     let cx = registry::context(&config);
     let mut compiled: Vec<openapi::Compiled> = Vec::new();
     let mut apis = Vec::new();
-    for source in &config.sources {
+    for source in sources {
         let settings = serde_json::from_value(source.settings.clone()).map_err(|error| {
             GenerateFailure::Settings {
                 place: source.origin.place(""),

@@ -9,6 +9,7 @@ mod generate;
 mod guide;
 mod registry;
 pub mod resources;
+pub mod servers;
 
 use std::{
     fmt,
@@ -16,28 +17,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwap;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{Catalog, Credentials, Entry, Observer, Person, SourceName};
 use toolscript_luau::{Asked, Limits, Run, Runtime, RuntimeSettings};
 
 pub use dispatcher::CallRecord;
 pub use generate::{GenerateFailure, GenerateReport, generate};
-pub use registry::{OpenError, Opened, Progress, cache_folder};
+pub use registry::{OpenError, Opened, Patience, Progress, cache_folder, state_folder};
 pub use toolscript_catalog::Level;
 pub use toolscript_luau::{
     Kept, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,
 };
+pub use toolscript_sources::mcp::guard;
 
 use config::{Config, Settings};
 use discover::{AskError, Docs, Found, Listed, Page, Row, SourceRow};
-use dispatcher::{Dispatcher, Door, Snapshot, Visit};
-use guide::CatalogGuide;
+use dispatcher::{Dispatcher, Door, Visit};
+use guide::SnapshotGuide;
+use registry::Registry;
+use servers::ServerRow;
 
 /// A running toolscript.
 pub struct Engine {
     settings: Settings,
-    snapshot: ArcSwap<Snapshot>,
+    registry: Registry,
     dispatcher: Arc<Dispatcher>,
     runtime: Runtime,
     report: Vec<Opened>,
@@ -65,16 +69,22 @@ pub struct Script {
 }
 
 impl Engine {
-    /// Opens every configured source and waits until each has answered or failed.
-    pub async fn open(config: Config, progress: Option<&dyn Progress>) -> Result<Self, OpenError> {
+    /// Opens every configured source and waits, as long as there is patience, until each has
+    /// answered or failed.
+    pub async fn open(
+        config: Config,
+        patience: Patience,
+        progress: Option<&dyn Progress>,
+    ) -> Result<Self, OpenError> {
         let libraries = Entry::new(SourceName::luau(), toolscript_luau::library::listing());
-        let registered = registry::open(&config, Arc::new(libraries), progress).await?;
+        let (registry, report) =
+            Registry::open(&config, Arc::new(libraries), patience, progress).await?;
         Ok(Self {
             runtime: Runtime::new(RuntimeSettings::default()),
             settings: config.settings,
-            snapshot: ArcSwap::from_pointee(registered.snapshot),
+            registry,
             dispatcher: Arc::default(),
-            report: registered.report,
+            report,
         })
     }
 
@@ -90,7 +100,7 @@ impl Engine {
 
     /// All functions at this moment.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.snapshot.load().catalog.clone()
+        self.registry.snapshot().catalog.clone()
     }
 
     /// The sources.
@@ -136,8 +146,11 @@ impl Engine {
             ..Asked::default()
         };
         let limits = self.settings.limits.asked(&asked, &Limits::ceiling());
-        let snapshot = self.snapshot.load_full();
+        let snapshot = self.registry.snapshot();
         let catalog = snapshot.catalog.clone();
+        let guide = SnapshotGuide {
+            snapshot: snapshot.clone(),
+        };
         let caller = Door::new(Visit {
             dispatcher: self.dispatcher.clone(),
             snapshot,
@@ -147,9 +160,6 @@ impl Engine {
             person: script.person,
             observer: script.observer,
         });
-        let guide = CatalogGuide {
-            catalog: catalog.clone(),
-        };
         let run = Run {
             limits,
             owner: script.owner,
@@ -161,12 +171,19 @@ impl Engine {
         self.runtime.run(run).await
     }
 
+    /// Counts up whenever the catalog has changed.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.registry.generations()
+    }
+
+    /// How the sources that are servers are connected.
+    pub fn servers(&self) -> Vec<ServerRow> {
+        servers::list(&self.registry.snapshot())
+    }
+
     /// Lets go of every source.
     pub async fn close(&self) {
-        let snapshot = self.snapshot.load_full();
-        for source in snapshot.sources.values() {
-            source.close().await;
-        }
+        self.registry.close().await;
     }
 }
 

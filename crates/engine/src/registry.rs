@@ -1,17 +1,39 @@
-//! Opens the configured sources, asks all of them at once what they offer, and makes a snapshot.
+//! The open sources: opens what is configured, asks all of them at once what they offer, and
+//! keeps the catalog true when one of them has something new.
+//!
+//! One task, the keeper, does all the asking. The first listing of a source and every later one
+//! take the same way: somebody wishes it, the keeper asks, the answer goes into the source's
+//! slot, and a new snapshot takes the place of the old one.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
+mod keeper;
+mod names;
+mod slots;
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use toolscript_catalog::{Catalog, Entry, Source, SourceName, Warning};
-use toolscript_sources::{Context, outbound::Outbound};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::try_join_all;
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout_at,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolscript_catalog::{Entry, Source, SourceName, Warning};
+use toolscript_sources::{Changed, Context, outbound::Outbound};
+use tracing::{field::Empty, info_span};
 
 use crate::{
     config::{Config, Configured},
     dispatcher::Snapshot,
 };
+use keeper::{Keeper, Wish};
+use slots::{Slot, Slots};
 
-/// What became of one source at start.
+/// What became of one source when it was asked what it offers.
 #[derive(Debug, Clone)]
 pub struct Opened {
     /// Its name, or what it was asked for by where it has none.
@@ -21,7 +43,7 @@ pub struct Opened {
     /// What was skipped or bent.
     pub warnings: Vec<Warning>,
     /// How long it took.
-    pub elapsed: std::time::Duration,
+    pub elapsed: Duration,
 }
 
 /// Told about each source as it is ready.
@@ -30,6 +52,16 @@ pub trait Progress: Send + Sync {
     fn started(&self, sources: usize);
     /// One source is done, well or not.
     fn opened(&self, source: &Opened);
+}
+
+/// How long to wait for sources before going on with those that are there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// Until each has answered or failed.
+    #[default]
+    Unlimited,
+    /// This long; the others join when they are ready.
+    AtMost(Duration),
 }
 
 /// Sources that cannot be opened at all: what was asked for makes no sense.
@@ -57,7 +89,7 @@ pub enum OpenError {
     },
     /// Nothing to do.
     #[error(
-        "there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`), or add `[apis.<name>]` with `spec = \"…\"` to toolscript.toml"
+        "there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`) or an MCP server (`--mcp files='npx -y some-server'`), or add `[apis.<name>]` with `spec = \"…\"` or `[mcp_servers.<name>]` with `command = \"…\"` to toolscript.toml"
     )]
     Nothing,
     /// Every source failed.
@@ -68,164 +100,252 @@ pub enum OpenError {
     },
 }
 
-/// What the registry made.
-pub(crate) struct Registered {
-    pub(crate) snapshot: Snapshot,
-    pub(crate) report: Vec<Opened>,
+/// The open sources.
+pub(crate) struct Registry {
+    slots: Arc<Slots>,
+    wishes: mpsc::UnboundedSender<Wish>,
+    _ends_the_keeper: DropGuard,
 }
 
 /// Where compiled documents are kept: the user's cache folder.
 pub fn cache_folder() -> Option<PathBuf> {
-    let folder = match std::env::var_os("XDG_CACHE_HOME") {
+    user_folder("XDG_CACHE_HOME", ".cache")
+}
+
+/// Where small facts and logins are kept from one start to the next.
+pub fn state_folder() -> Option<PathBuf> {
+    user_folder("XDG_STATE_HOME", ".local/state")
+}
+
+fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let folder = match std::env::var_os(variable) {
         Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
+        None => PathBuf::from(std::env::var_os("HOME")?).join(below_home),
     };
     Some(folder.join("toolscript"))
 }
 
-/// What the sources of a configuration are lent.
+/// What the sources of a configuration are lent when nobody listens to their changes.
 pub(crate) fn context(config: &Config) -> Context {
     Context {
         outbound: Outbound::new(),
         cache: cache_folder(),
         folder: config.folder.clone(),
-        changed: toolscript_sources::Changed::ignored(),
-        state: cache_folder(),
+        changed: Changed::ignored(),
+        state: state_folder(),
     }
 }
 
-/// Opens and lists everything in the configuration.
-pub(crate) async fn open(
-    config: &Config,
-    libraries: Arc<Entry>,
-    progress: Option<&dyn Progress>,
-) -> Result<Registered, OpenError> {
-    if config.sources.is_empty() {
-        return Err(OpenError::Nothing);
-    }
-    let cx = context(config);
-    if let Some(progress) = progress {
-        progress.started(config.sources.len());
-    }
-    let mut listed = FuturesUnordered::new();
-    for (at, configured) in config.sources.iter().enumerate() {
-        let (cx, configured) = (cx.clone(), configured.clone());
-        listed.push(async move { (at, tokio::spawn(load(cx, configured)).await) });
-    }
-    let mut loaded: Vec<(usize, Loaded)> = Vec::new();
-    while let Some((at, outcome)) = listed.next().await {
-        let outcome = outcome.map_err(|error| OpenError::AllFailed {
-            problems: vec![error.to_string()],
-        })??;
+impl Registry {
+    /// Opens everything in the configuration and waits for the answers.
+    pub(crate) async fn open(
+        config: &Config,
+        libraries: Arc<Entry>,
+        patience: Patience,
+        progress: Option<&dyn Progress>,
+    ) -> Result<(Self, Vec<Opened>), OpenError> {
+        if config.sources.is_empty() {
+            return Err(OpenError::Nothing);
+        }
+        let span = info_span!(
+            "proxy.init",
+            serverCount = Empty,
+            connected = Empty,
+            failed = Empty,
+            toolCount = Empty,
+        );
         if let Some(progress) = progress {
-            progress.opened(&outcome.opened);
+            progress.started(config.sources.len());
         }
-        loaded.push((at, outcome));
+        let (wishes, heard) = mpsc::unbounded_channel();
+        let cx = Context {
+            changed: changed(wishes.clone()),
+            ..context(config)
+        };
+        let (slots, mut report) = open_all(&cx, &config.sources).await?;
+        let slots = Arc::new(Slots::new(libraries, slots));
+        let end = CancellationToken::new();
+        let (tell, mut answers) = mpsc::unbounded_channel();
+        tokio::spawn(Keeper::new(slots.clone(), heard, tell).keep(end.clone()));
+        let registry = Self {
+            slots,
+            wishes,
+            _ends_the_keeper: end.drop_guard(),
+        };
+        registry.wish_all();
+        registry
+            .wait(&mut answers, patience, progress, &mut report)
+            .await;
+        registry.slots.record(&span);
+        if registry.slots.is_hopeless() {
+            return Err(all_failed(&report));
+        }
+        Ok((registry, in_order(report, &config.sources)))
     }
-    loaded.sort_by_key(|(at, _)| *at);
-    assemble(
-        config,
-        libraries,
-        loaded.into_iter().map(|(_, loaded)| loaded).collect(),
-    )
-}
 
-/// One source after it was asked.
-struct Loaded {
-    opened: Opened,
-    entry: Option<(Arc<Entry>, Arc<dyn Source>)>,
-}
+    /// The snapshot of this moment.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.slots.snapshot()
+    }
 
-async fn load(cx: Context, configured: Configured) -> Result<Loaded, OpenError> {
-    let clock = Instant::now();
-    let settings_error = |error: toolscript_sources::SettingsError| OpenError::Settings {
-        place: configured.origin.place(&error.key),
-        key: if error.key.is_empty() {
-            String::new()
-        } else {
-            format!("`{}` ", error.key)
-        },
-        problem: error.problem,
-    };
-    let failed = |problem: String, name: String| Loaded {
-        opened: Opened {
-            name,
-            outcome: Err(problem),
-            warnings: Vec::new(),
-            elapsed: clock.elapsed(),
-        },
-        entry: None,
-    };
-    let settings = configured.settings.clone();
-    let (name, source) = match &configured.name {
-        Some(name) => {
-            let source = configured
-                .kind
-                .open(&cx, name.clone(), settings)
-                .map_err(settings_error)?;
-            (name.clone(), source)
+    /// Counts the snapshots, for whoever wants to know when there is a new one.
+    pub(crate) fn generations(&self) -> watch::Receiver<u64> {
+        self.slots.generations()
+    }
+
+    /// Lets go of every source and waits for that.
+    pub(crate) async fn close(&self) {
+        let snapshot = self.snapshot();
+        let closing = snapshot.sources.values().map(|source| source.close());
+        futures_util::future::join_all(closing).await;
+    }
+
+    fn wish_all(&self) {
+        for name in self.slots.names() {
+            // The keeper lives as long as we do.
+            self.wishes.send(Wish::List(name)).ok();
         }
-        None => match configured.kind.open_unnamed(&cx, settings).await {
-            Ok(opened) => opened,
-            Err(error) => return Ok(failed(error.to_string(), configured.origin.place(""))),
-        },
-    };
-    match source.list().await {
-        Err(error) => Ok(failed(error.to_string(), name.to_string())),
-        Ok(listing) => {
-            let opened = Opened {
-                name: name.to_string(),
-                outcome: Ok(listing.functions.len()),
-                warnings: listing.warnings.clone(),
-                elapsed: clock.elapsed(),
+    }
+
+    /// Collects what became of each source until all have answered or patience is over.
+    async fn wait(
+        &self,
+        answers: &mut mpsc::UnboundedReceiver<Opened>,
+        patience: Patience,
+        progress: Option<&dyn Progress>,
+        report: &mut Vec<Opened>,
+    ) {
+        let latest = match patience {
+            Patience::Unlimited => None,
+            Patience::AtMost(time) => Some(tokio::time::Instant::now() + time),
+        };
+        let mut waiting: BTreeSet<String> =
+            self.slots.names().iter().map(ToString::to_string).collect();
+        while !waiting.is_empty() {
+            let answer = match latest {
+                None => answers.recv().await,
+                Some(latest) => timeout_at(latest, answers.recv()).await.unwrap_or_default(),
             };
-            let indexed =
-                tokio::task::spawn_blocking(move || Arc::new(Entry::new(name, listing))).await;
-            match indexed {
-                Ok(entry) => Ok(Loaded {
-                    opened,
-                    entry: Some((entry, source)),
-                }),
-                Err(error) => Ok(failed(error.to_string(), opened.name)),
+            let Some(mut opened) = answer else { break };
+            waiting.remove(&opened.name);
+            merge(report, &mut opened);
+            if let Some(progress) = progress {
+                progress.opened(&opened);
+            }
+            report.push(opened);
+        }
+        for name in waiting {
+            tracing::info!(server = name, "still starting; it joins when it is ready");
+        }
+    }
+}
+
+/// Passes on the wish to be listed again.
+fn changed(wishes: mpsc::UnboundedSender<Wish>) -> Changed {
+    Changed::new(move |name| {
+        // After the end nobody needs to know.
+        wishes.send(Wish::List(name.clone())).ok();
+    })
+}
+
+/// Opens every source, none of them asked yet; what could not be opened is told at once.
+async fn open_all(
+    cx: &Context,
+    sources: &[Configured],
+) -> Result<(Vec<Slot>, Vec<Opened>), OpenError> {
+    let settled = names::settle(sources);
+    let opening = settled.iter().map(|settled| open_one(cx, settled));
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut report = Vec::new();
+    for (opened, settled) in try_join_all(opening).await?.into_iter().zip(&settled) {
+        match opened {
+            Err(failed) => report.push(failed),
+            Ok((name, source)) => {
+                if slots.iter().any(|slot| slot.name == name) {
+                    let place = settled.configured.origin.place("");
+                    return Err(OpenError::Twice { place, name });
+                }
+                report.extend(
+                    settled
+                        .warning
+                        .clone()
+                        .map(|warning| renamed(&name, warning)),
+                );
+                slots.push(Slot::new(name, source));
             }
         }
     }
+    Ok((slots, report))
 }
 
-fn assemble(
-    config: &Config,
-    libraries: Arc<Entry>,
-    loaded: Vec<Loaded>,
-) -> Result<Registered, OpenError> {
-    let mut entries = vec![libraries];
-    let mut sources: BTreeMap<SourceName, Arc<dyn Source>> = BTreeMap::new();
-    let mut report = Vec::new();
-    for (loaded, configured) in loaded.into_iter().zip(&config.sources) {
-        report.push(loaded.opened);
-        let Some((entry, source)) = loaded.entry else {
-            continue;
-        };
-        if sources.insert(entry.name.clone(), source).is_some() {
-            let (place, name) = (configured.origin.place(""), entry.name.clone());
-            return Err(OpenError::Twice { place, name });
-        }
-        entries.push(entry);
+type Named = (SourceName, Arc<dyn Source>);
+
+async fn open_one(
+    cx: &Context,
+    settled: &names::Settled<'_>,
+) -> Result<Result<Named, Opened>, OpenError> {
+    let clock = Instant::now();
+    let configured = settled.configured;
+    let settings = configured.settings.clone();
+    if let Some(name) = &settled.name {
+        let source = configured.kind.open(cx, name.clone(), settings);
+        let source = source.map_err(|error| settings_error(configured, error))?;
+        return Ok(Ok((name.clone(), source)));
     }
-    if sources.is_empty() {
-        let failure = |opened: &Opened| {
-            opened
-                .outcome
-                .as_ref()
-                .err()
-                .map(|problem| format!("  {}: {problem}", opened.name))
-        };
-        return Err(OpenError::AllFailed {
-            problems: report.iter().filter_map(failure).collect(),
-        });
+    let opened = configured.kind.open_unnamed(cx, settings).await;
+    Ok(opened.map_err(|error| Opened {
+        name: configured.origin.place(""),
+        outcome: Err(error.to_string()),
+        warnings: Vec::new(),
+        elapsed: clock.elapsed(),
+    }))
+}
+
+fn settings_error(configured: &Configured, error: toolscript_sources::SettingsError) -> OpenError {
+    OpenError::Settings {
+        place: configured.origin.place(&error.key),
+        key: match error.key.as_str() {
+            "" => String::new(),
+            key => format!("`{key}` "),
+        },
+        problem: error.problem,
     }
-    let catalog = Arc::new(Catalog::new(entries));
-    Ok(Registered {
-        snapshot: Snapshot { catalog, sources },
-        report,
-    })
+}
+
+/// The note that a source goes by another name, until the source itself has answered.
+fn renamed(name: &SourceName, warning: Warning) -> Opened {
+    Opened {
+        name: name.to_string(),
+        outcome: Ok(0),
+        warnings: vec![warning],
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// Takes an earlier note about the same source into its answer.
+fn merge(report: &mut Vec<Opened>, opened: &mut Opened) {
+    if let Some(at) = report.iter().position(|known| known.name == opened.name) {
+        opened.warnings.splice(0..0, report.remove(at).warnings);
+    }
+}
+
+/// The report in the order of the configuration; what has no name there comes first.
+fn in_order(mut report: Vec<Opened>, sources: &[Configured]) -> Vec<Opened> {
+    report.sort_by_key(|opened| {
+        sources.iter().position(|source| {
+            let name = source.name.as_ref();
+            name.is_some_and(|name| name.as_str() == opened.name)
+        })
+    });
+    report
+}
+
+fn all_failed(report: &[Opened]) -> OpenError {
+    let failure = |opened: &Opened| {
+        let problem = opened.outcome.as_ref().err();
+        problem.map(|problem| format!("  {}: {problem}", opened.name))
+    };
+    OpenError::AllFailed {
+        problems: report.iter().filter_map(failure).collect(),
+    }
 }

@@ -3,7 +3,7 @@
 
 use mlua::{Lua, Table, Value as Luau};
 use serde_json::Value;
-use toolscript_catalog::suggest;
+use toolscript_catalog::{Unknown, suggest};
 
 use crate::{
     limits::Exceeded,
@@ -261,6 +261,9 @@ fn first_line(text: &str) -> &str {
 fn missing_globals(state: &State) -> Option<String> {
     let missing = state.missing();
     let name = missing.first()?;
+    if let Err(absent @ Unknown::Absent { .. }) = state.catalog.entry(name) {
+        return Some(absent.to_string());
+    }
     let sources: Vec<&str> = state
         .catalog
         .entries()

@@ -58,5 +58,5 @@ pub use host::{
 pub use limits::{Asked, Limits};
 pub use outcome::{Kept, LogLine, Outcome, Phase, ScriptError, ScriptResult, Stats, TraceLine};
 pub use results::{KeptResult, ResultSettings, Results};
-pub use run::{EntryPoint, Guide, Progress, Run};
+pub use run::{EntryPoint, Guide, NoServer, Progress, Run};
 pub use runtime::{Runtime, RuntimeSettings};

@@ -114,6 +114,27 @@ pub trait Guide: Send + Sync {
     fn search(&self, text: &str) -> String;
     /// What `docs(name)` shows.
     fn docs(&self, name: &str) -> String;
+    /// What `proxy.list_servers()` gives: a list.
+    fn servers(&self) -> Value;
+    /// What `proxy.list_tools()` gives: a list of the tools of one server, or of all.
+    fn tools(&self, server: Option<&str>) -> Result<Value, NoServer>;
+}
+
+/// A server nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no server `{name}`; {}", servers(known))]
+pub struct NoServer {
+    /// What was asked for.
+    pub name: String,
+    /// The servers there are.
+    pub known: Vec<String>,
+}
+
+fn servers(known: &[String]) -> String {
+    if known.is_empty() {
+        return "none is configured".to_owned();
+    }
+    format!("the servers are `{}`", known.join("`, `"))
 }
 
 /// What a function of ours asks the driver to do while the script waits.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mlua::{Function as LuauFunction, Lua, LuaString, MultiValue, Table, Value as Luau};
 use serde_json::{Map, Value};
 use toolscript_catalog::{
-    Call, Entry, FunctionId, Type, Types,
+    Call, CallError, Entry, FunctionId, Type, Types, Unknown,
     function::{Convention, Function},
     ty::Extra,
 };
@@ -31,10 +31,7 @@ type PageCall = (Table, Option<Table>, MultiValue);
 pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     let source = answering(lua, |lua, state, (_, name): (Luau, Luau)| {
         let name = key(&name)?;
-        let entry = state
-            .catalog
-            .entry(&name)
-            .map_err(|unknown| Failure::validation(unknown.to_string()))?;
+        let entry = state.catalog.entry(&name).map_err(no_source)?;
         Ok(source_table(lua, state, entry)?)
     })?;
     host.raw_set("sdk_source", source)?;
@@ -122,6 +119,21 @@ pub(crate) fn global(lua: &Lua) -> mlua::Result<LuauFunction> {
         };
         source_table(lua, &state, entry).map(Some)
     })
+}
+
+/// A source nobody knows is the script's mistake, one that is not there is not.
+fn no_source(unknown: Unknown) -> Failure {
+    match unknown {
+        Unknown::Absent {
+            source_name,
+            problem,
+        } => CallError::Unavailable {
+            source_name,
+            problem,
+        }
+        .into(),
+        other => Failure::validation(other.to_string()),
+    }
 }
 
 fn key(name: &Luau) -> Result<String, Failure> {

@@ -49,7 +49,7 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
     base.raw_set("docs", docs)
 }
 
-fn guide(state: &State) -> Result<&dyn Guide, Raised> {
+pub(super) fn guide(state: &State) -> Result<&dyn Guide, Raised> {
     state
         .guide
         .as_deref()

@@ -7,6 +7,7 @@ mod guide;
 mod json;
 mod parallel;
 pub(crate) mod print;
+mod proxy;
 mod result;
 mod sleep;
 
@@ -42,6 +43,7 @@ const LIBRARIES: &[Library] = &[
     json::LIBRARY,
     parallel::LIBRARY,
     print::LIBRARY,
+    proxy::LIBRARY,
     result::LIBRARY,
     sleep::LIBRARY,
 ];

@@ -1,6 +1,7 @@
 //! What surrounds a script: time, cancellation, other runs, results that are kept, host modules.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -9,8 +10,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{Catalog, Entry, FunctionId, Level, SourceName};
 use toolscript_luau::{
-    Argument, EntryPoint, Guide, HostError, HostKind, HostMember, HostModule, Limits, Outcome,
-    Phase, Progress, ResultSettings, Run, Runtime, RuntimeSettings, ScriptResult,
+    Argument, EntryPoint, Guide, HostError, HostKind, HostMember, HostModule, Limits, NoServer,
+    Outcome, Phase, Progress, ResultSettings, Run, Runtime, RuntimeSettings, ScriptResult,
 };
 
 use crate::fake::{self, Zoo};
@@ -512,6 +513,63 @@ impl Guide for Answers {
     fn docs(&self, name: &str) -> String {
         format!("docs of {name}")
     }
+    fn servers(&self) -> Value {
+        json!([{"name": "files", "connected": false, "error": "gone"}])
+    }
+    fn tools(&self, server: Option<&str>) -> Result<Value, NoServer> {
+        match server {
+            None | Some("files") => Ok(json!([{"name": "read-file"}])),
+            Some(other) => Err(NoServer {
+                name: other.to_owned(),
+                known: vec!["files".to_owned()],
+            }),
+        }
+    }
+}
+
+#[tokio::test]
+async fn scripts_can_ask_about_servers() {
+    let script = r#"
+        local ok, unknown = pcall(proxy.list_tools, { server = "nope" })
+        local _, wrong = pcall(proxy.list_tools, { server = 7 })
+        local named = proxy.list_tools({ server = "files" })[1].name
+        return { proxy.list_servers()[1].error, #proxy.list_tools(), named, ok,
+            unknown.message, wrong.message }"#;
+    let asked = Run {
+        guide: Some(Arc::new(Answers)),
+        ..run(script)
+    };
+    let outcome = Runtime::default().run(asked).await;
+    assert_eq!(
+        value(&outcome),
+        &json!([
+            "gone",
+            1,
+            "read-file",
+            false,
+            "there is no server `nope`; the servers are `files`",
+            "`server` must be a string, the name of a server"
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_source_that_is_not_there_says_why() {
+    let absent = BTreeMap::from([(SourceName::parse("files").unwrap(), "it died".to_owned())]);
+    let catalog = Arc::new(Catalog::new([]).with_absent(absent));
+    let asked = |script: &str| Run {
+        catalog: catalog.clone(),
+        ..run(script)
+    };
+    let outcome = Runtime::default()
+        .run(asked("return sdk.files.read()"))
+        .await;
+    let error = outcome.result.unwrap_err();
+    assert_eq!(error.phase, Phase::ApiCall);
+    assert_eq!(error.message, "source `files` is not available: it died");
+    let outcome = Runtime::default().run(asked("return files.read()")).await;
+    let hint = outcome.result.unwrap_err().hint.unwrap();
+    assert_eq!(hint, "source `files` is not available: it died");
 }
 
 #[tokio::test]

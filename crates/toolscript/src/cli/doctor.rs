@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use toolscript_engine::{Engine, OpenError, Opened, config::Config};
+use toolscript_engine::{Engine, OpenError, Opened, Patience, config::Config};
 
 use super::{Exit, Printer, options::SourceOptions, progress::LoadProgress};
 
@@ -149,7 +149,7 @@ fn configuration(config: &Config) -> Finding {
 /// Opens every source; what became of each is told even when none could be opened.
 async fn sources(config: Config, printer: &Printer) -> Vec<Finding> {
     let progress = LoadProgress::new(printer);
-    let opened = Engine::open(config, Some(&progress)).await;
+    let opened = Engine::open(config, Patience::Unlimited, Some(&progress)).await;
     let mut findings: Vec<Finding> = progress.into_opened().iter().flat_map(source).collect();
     match opened {
         Ok(engine) => engine.close().await,

@@ -38,6 +38,24 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// An MCP server to use besides those of the configuration.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Sources")]
+pub(crate) struct McpOptions {
+    /// An MCP server: the command that starts it, or its address (repeatable)
+    #[arg(long = "mcp", value_name = "NAME=COMMAND|URL")]
+    servers: Vec<String>,
+}
+
+impl McpOptions {
+    /// Adds the servers to a configuration.
+    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), ConfigError> {
+        self.servers
+            .iter()
+            .try_for_each(|server| config.add_mcp(server))
+    }
+}
+
 /// Which configuration is used, and with which credentials.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Sources")]
@@ -86,13 +104,17 @@ pub(crate) struct SourceOptions {
     #[arg(long = "spec", value_name = "[NAME=]PATH|URL")]
     specs: Vec<String>,
     #[command(flatten)]
+    mcp: McpOptions,
+    #[command(flatten)]
     config: ConfigOptions,
 }
 
 impl SourceOptions {
     /// The configuration file with what the command line adds to it.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
-        self.config.read(&self.specs)
+        let mut config = self.config.read(&self.specs)?;
+        self.mcp.apply(&mut config)?;
+        Ok(config)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Exit, Printer, load,
-    options::{ConfigOptions, LimitOptions},
+    options::{ConfigOptions, LimitOptions, McpOptions},
     serving::{self, ServerOptions, Transport},
 };
 
@@ -14,6 +14,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     server: ServerOptions,
     #[command(flatten)]
+    mcp: McpOptions,
+    #[command(flatten)]
     config: ConfigOptions,
     #[command(flatten)]
     limits: LimitOptions,
@@ -23,7 +25,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     let transport = args.server.transport(Transport::Stdio)?;
     let mut config = args.config.read(&args.specs)?;
+    args.mcp.apply(&mut config)?;
     args.limits.apply(&mut config);
-    let engine = load::open(config, printer).await?;
+    let engine = load::open_to_serve(config, printer).await?;
     serving::serve(engine, transport, &args.server, printer).await
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Exit, Printer, load,
-    options::{ConfigOptions, LimitOptions},
+    options::{ConfigOptions, LimitOptions, McpOptions},
     serving::{self, ServerOptions, Transport},
 };
 
@@ -15,6 +15,8 @@ pub(crate) struct Args {
     directory: Option<PathBuf>,
     #[command(flatten)]
     server: ServerOptions,
+    #[command(flatten)]
+    mcp: McpOptions,
     #[command(flatten)]
     config: ConfigOptions,
     #[command(flatten)]
@@ -29,7 +31,8 @@ pub(crate) async fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> 
         config.add_generated(directory)?;
     }
     args.config.add_credentials(&mut config)?;
+    args.mcp.apply(&mut config)?;
     args.limits.apply(&mut config);
-    let engine = load::open(config, printer).await?;
+    let engine = load::open_to_serve(config, printer).await?;
     serving::serve(engine, transport, &args.server, printer).await
 }

@@ -350,6 +350,8 @@ impl Connector {
             self.memory.keep(era).await;
         }
         let handler = Handler {
+            source: self.upstream.name.clone(),
+            people: Arc::default(),
             progress: Arc::new(Progress::default()),
             news: Arc::clone(&self.news),
         };

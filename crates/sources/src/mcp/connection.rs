@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     delivery::Delivery,
+    elicitation::People,
     failure::{Failure, Loss},
-    handler::Handler,
+    handler::{Handler, Hearing},
     listing::Fetched,
 };
 
@@ -151,11 +152,26 @@ impl Connection {
         fate.ok()?.ok()?.clone()
     }
 
+    /// The people whose calls are under way here.
+    pub(super) fn people(&self) -> &People {
+        &self.handler.people
+    }
+
     /// Asks something and waits for the answer. Dropping the future tells the server to stop.
     pub(super) async fn request(
         &self,
+        request: ClientRequest,
+        limit: Limit,
+    ) -> Result<ServerResult, Failure> {
+        self.request_heard(request, limit, None).await
+    }
+
+    /// Like `request`, with somebody who hears of its progress.
+    pub(super) async fn request_heard(
+        &self,
         mut request: ClientRequest,
         limit: Limit,
+        hearing: Option<Hearing>,
     ) -> Result<ServerResult, Failure> {
         let delivery = Delivery::watch(&mut request);
         let started = Instant::now();
@@ -168,7 +184,10 @@ impl Connection {
             return Err(self.lost(Loss::Unsent, limit).await);
         };
         let mut cancel = CancelOnDrop::new(&self.peer, handle.id.clone());
-        let signs = self.handler.progress.watch(handle.progress_token.clone());
+        let signs = self
+            .handler
+            .progress
+            .watch(handle.progress_token.clone(), hearing);
         let mut end = limit.end();
         let answer = loop {
             tokio::select! {

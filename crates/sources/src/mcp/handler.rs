@@ -2,39 +2,71 @@
 
 use std::{
     collections::HashMap,
+    fmt,
+    pin::pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorData,
-        Implementation, ProgressNotificationParam, ProgressToken,
+        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability,
+        ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam,
+        ProgressToken,
     },
     service::{NotificationContext, RequestContext},
 };
 use tokio::{
     sync::{Notify, watch},
-    time::Instant,
+    time::{Instant, interval},
+};
+use toolscript_catalog::{FunctionId, Observer, Sign, SourceName};
+
+use super::{
+    elicitation::{self, People, Unanswered},
+    text,
 };
 
-use super::elicitation;
+/// How much of what a server says about its progress is passed on.
+const LONGEST_MESSAGE: usize = 200;
 
-/// Who we are and what a server may ask of us: nothing. Sampling is refused, there are no roots,
-/// and a person to ask is not reachable (see [`elicitation`]).
+/// Who we are and what a server may ask of us: a question to the person behind a call, as a form.
+/// Whether there is somebody turns out when it asks. Sampling is refused, and there are no roots.
 pub(super) fn introduction() -> ClientConfig {
     let us = Implementation::new("toolscript", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), us)
+    let mut capabilities = ClientCapabilities::default();
+    let form = FormElicitationCapability::default();
+    capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+    ClientConfig::new(capabilities, us)
 }
 
 /// Our side of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Handler {
+    pub(super) source: SourceName,
     pub(super) progress: Arc<Progress>,
+    pub(super) people: Arc<People>,
     pub(super) news: Arc<News>,
+}
+
+impl Handler {
+    /// Puts a question to the person behind the calls, whose time does not run out meanwhile.
+    async fn ask(&self, request: &ElicitRequestParams) -> Result<ElicitResult, Unanswered> {
+        const SIGN: Duration = Duration::from_secs(1);
+        let person = self.people.only_one(request, &self.source)?;
+        let mut asking = pin!(elicitation::ask(person.as_deref(), &self.source, request));
+        let mut signs = interval(SIGN);
+        loop {
+            tokio::select! {
+                answer = &mut asking => return answer,
+                _ = signs.tick() => self.progress.everywhere(),
+            }
+        }
+    }
 }
 
 impl ClientHandler for Handler {
@@ -47,7 +79,7 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _cx: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let answer = elicitation::ask(&request).await;
+        let answer = self.ask(&request).await;
         answer.map_err(|nobody| ErrorData::invalid_request(nobody.to_string(), None))
     }
 
@@ -56,7 +88,7 @@ impl ClientHandler for Handler {
         progress: ProgressNotificationParam,
         _cx: NotificationContext<RoleClient>,
     ) {
-        self.progress.arrived(&progress.progress_token);
+        self.progress.arrived(&progress);
     }
 
     async fn on_tool_list_changed(&self, _cx: NotificationContext<RoleClient>) {
@@ -66,7 +98,21 @@ impl ClientHandler for Handler {
 
 /// Which calls wait for signs of progress.
 #[derive(Debug, Default)]
-pub(super) struct Progress(Mutex<HashMap<ProgressToken, Arc<Notify>>>);
+pub(super) struct Progress(Mutex<HashMap<ProgressToken, Waiting>>);
+
+/// A call that waits.
+#[derive(Debug)]
+struct Waiting {
+    sign: Arc<Notify>,
+    hearing: Option<Hearing>,
+}
+
+/// Who wants to hear of the progress of which function.
+#[derive(Clone)]
+pub(super) struct Hearing {
+    pub(super) function: FunctionId,
+    pub(super) observer: Arc<dyn Observer>,
+}
 
 /// The signs of progress of one call.
 #[derive(Debug)]
@@ -78,10 +124,13 @@ pub(super) struct Signs<'a> {
 
 impl Progress {
     /// Watches out for the call with this token until the signs are dropped.
-    pub(super) fn watch(&self, token: ProgressToken) -> Signs<'_> {
+    pub(super) fn watch(&self, token: ProgressToken, hearing: Option<Hearing>) -> Signs<'_> {
         let sign = Arc::new(Notify::new());
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.insert(token.clone(), Arc::clone(&sign));
+        let waiting = Waiting {
+            sign: Arc::clone(&sign),
+            hearing,
+        };
+        self.lock().insert(token.clone(), waiting);
         Signs {
             progress: self,
             token,
@@ -89,11 +138,43 @@ impl Progress {
         }
     }
 
-    fn arrived(&self, token: &ProgressToken) {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sign) = waiting.get(token) {
-            sign.notify_one();
+    fn arrived(&self, progress: &ProgressNotificationParam) {
+        let hearing = {
+            let waiting = self.lock();
+            let Some(waiting) = waiting.get(&progress.progress_token) else {
+                return;
+            };
+            waiting.sign.notify_one();
+            waiting.hearing.clone()
+        };
+        if let Some(hearing) = hearing {
+            let message = progress.message.as_deref();
+            let sign = Sign {
+                done: progress.progress,
+                total: progress.total,
+                message: message.map(|message| text::line(message, LONGEST_MESSAGE)),
+            };
+            hearing.observer.progress(&hearing.function, &sign);
         }
+    }
+
+    /// Counts as a sign for every call.
+    fn everywhere(&self) {
+        for waiting in self.lock().values() {
+            waiting.sign.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Hearing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hearing")
+            .field("function", &self.function)
+            .finish_non_exhaustive()
     }
 }
 
@@ -105,12 +186,7 @@ impl Signs<'_> {
 
 impl Drop for Signs<'_> {
     fn drop(&mut self) {
-        let mut waiting = self
-            .progress
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        waiting.remove(&self.token);
+        self.progress.lock().remove(&self.token);
     }
 }
 
@@ -175,15 +251,14 @@ impl News {
 mod tests {
     use super::*;
     use rmcp::model::NumberOrString;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn progress_finds_its_call_and_leaves_nothing_behind() {
         let progress = Progress::default();
         let token = |number| ProgressToken(NumberOrString::Number(number));
-        let signs = progress.watch(token(1));
-        progress.arrived(&token(2));
-        progress.arrived(&token(1));
+        let signs = progress.watch(token(1), None);
+        progress.arrived(&ProgressNotificationParam::new(token(2), 1.0));
+        progress.arrived(&ProgressNotificationParam::new(token(1), 1.0));
         signs.next().await;
         drop(signs);
         assert!(progress.0.lock().unwrap().is_empty());

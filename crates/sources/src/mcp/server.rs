@@ -10,8 +10,8 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerR
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use toolscript_catalog::{
-    Call, CallContext, CallError, Credential, FunctionId, FunctionName, Listing, Reply, Source,
-    SourceInfo, Status, binary,
+    Call, CallContext, CallError, Credential, FunctionId, FunctionName, Listing, Person, Reply,
+    Source, SourceInfo, SourceName, Status, binary,
 };
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
@@ -21,6 +21,7 @@ use super::{
     content::{self, Answer},
     elicitation,
     failure::{Failure, tool_error},
+    handler::Hearing,
     link::{Link, State, Wish},
     listing,
     tool::{Callable, Compiled, compile},
@@ -116,11 +117,19 @@ impl Server {
         let function = call.function.clone();
         let request = self.request(cx, callable, call)?;
         let limit = Limit::new(self.upstream().timeout, cx.deadline);
-        let mut outcome = self.attempt(&request, limit).await;
+        let aside = Aside {
+            source: &self.upstream().name,
+            person: cx.person.as_ref(),
+            hearing: cx.observer.clone().map(|observer| Hearing {
+                function: function.clone(),
+                observer,
+            }),
+        };
+        let mut outcome = self.attempt(&request, limit, &aside).await;
         if let Err(failure) = &outcome
             && failure.may_be_repeated(callable.is_repeatable)
         {
-            outcome = self.attempt(&request, limit).await;
+            outcome = self.attempt(&request, limit, &aside).await;
         }
         match outcome.map_err(|failure| failure.of(&function))? {
             Answer::Value(value) => Ok(Reply::value(value)),
@@ -178,12 +187,17 @@ impl Server {
         Ok(CallAuthorization(value))
     }
 
-    async fn attempt(&self, request: &CallToolRequest, limit: Limit) -> Result<Answer, Failure> {
+    async fn attempt(
+        &self,
+        request: &CallToolRequest,
+        limit: Limit,
+        aside: &Aside<'_>,
+    ) -> Result<Answer, Failure> {
         let connection = self
             .link
             .connection(Wish::Accept, Some(limit.latest))
             .await?;
-        let answer = converse(&connection, request.clone(), limit).await;
+        let answer = converse(&connection, request.clone(), limit, aside).await;
         if answer.as_ref().is_err_and(Failure::is_down) {
             connection.give_up();
         }
@@ -191,15 +205,26 @@ impl Server {
     }
 }
 
+/// Who is there besides the caller while a call lasts.
+struct Aside<'a> {
+    source: &'a SourceName,
+    person: Option<&'a Arc<dyn Person>>,
+    hearing: Option<Hearing>,
+}
+
 /// Makes a call and answers what the server wants to know before it can finish.
 async fn converse(
     connection: &Connection,
     mut request: CallToolRequest,
     limit: Limit,
+    aside: &Aside<'_>,
 ) -> Result<Answer, Failure> {
+    let _present = connection.people().present(aside.person);
+    let person = aside.person.map(AsRef::as_ref);
     for round in 0..MOST_ROUNDS {
         let asked = ClientRequest::CallToolRequest(request.clone());
-        match connection.request(asked, limit).await? {
+        let answering = connection.request_heard(asked, limit, aside.hearing.clone());
+        match answering.await? {
             ServerResult::CallToolResult(result) => return Ok(content::read(result)),
             ServerResult::InputRequiredResult(more) => {
                 let questions = more.input_requests.unwrap_or_default();
@@ -207,7 +232,7 @@ async fn converse(
                     // Only a state to bring back: the server is not ready yet.
                     tokio::time::sleep(Duration::from_millis(50) * 2_u32.pow(round)).await;
                 }
-                let answers = elicitation::answer(questions).await?;
+                let answers = elicitation::answer(person, aside.source, questions).await?;
                 request.params.input_responses = (!answers.is_empty()).then_some(answers);
                 request.params.request_state = more.request_state;
             }

@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod asides;
 mod listing;
 mod loss;
 mod processes;

@@ -212,6 +212,10 @@ fn ask(call: &Call<'_>) -> Outcome {
         "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
     });
     if call.fake.is_stateless() {
+        let answer = &call.params["inputResponses"]["name"];
+        if answer.is_object() && call.params["requestState"] == "here" {
+            return said(&answer.to_string());
+        }
         return Ok(json!({
             "resultType": "input_required",
             "inputRequests": {"name": {"method": "elicitation/create", "params": question}},

@@ -20,7 +20,7 @@ use support::{
     client::{Client, Era, Kit, failure, result},
     stage::Stage,
 };
-use toolscript_testkit::Sample;
+use toolscript_testkit::{Sample, mcp};
 
 /// Secrets the sample API does not take, to see what becomes of them in errors.
 const WRONG_TOKEN: &str = "wrong-token-e41d";
@@ -75,6 +75,57 @@ fn typescript_2_newer_over_stdio() {
 #[test]
 fn typescript_2_newer_over_http() {
     check_http(Kit::TypeScript2, Era::Newer);
+}
+
+#[test]
+fn a_question_reaches_the_user_of_an_older_client() {
+    check_question(Era::Older);
+}
+
+#[test]
+fn a_question_reaches_the_user_of_a_newer_client() {
+    check_question(Era::Newer);
+}
+
+/// A server asks in the middle of a script, and the script goes on with what the user said: over
+/// both transports, with servers of both eras.
+fn check_question(era: Era) {
+    for upstream in [mcp::Era::Handshake, mcp::Era::Stateless] {
+        let stage = Stage::with_server(&mcp::Plan {
+            era: upstream,
+            ..mcp::Plan::default()
+        });
+        let serving = stage.serve();
+        for serving in [None, Some(&serving)] {
+            let name = json!({"name": "Ann"});
+            let mut client = Client::connect_with_user(Kit::Python, era, &stage, serving, &name);
+            let script = r"
+                local before = sdk.fake.calls({})
+                local said = json.decode(sdk.fake.ask({}))
+                return { said.content.name, sdk.fake.calls({}) - before }";
+            let result = client.call("execute_script", &json!({"script": script}));
+            let answer = &result["structuredContent"]["result"];
+            // Nothing is done twice, but a server of the newer era sees the call that asks again.
+            let calls = if upstream == mcp::Era::Handshake {
+                2
+            } else {
+                3
+            };
+            assert_eq!(answer, &json!(["Ann", calls]), "{upstream:?}: {result}");
+            client.finish();
+        }
+        let mut client = Client::connect(Kit::Python, era, &stage, Some(&serving));
+        let script = json!({"script": "return sdk.fake.ask({})"});
+        let result = client.call("execute_script", &script);
+        assert_eq!(result["isError"], true);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.contains("nobody can be asked here"),
+            "{upstream:?}: {text}"
+        );
+        client.finish();
+        serving.stop();
+    }
 }
 
 fn check_stdio(kit: Kit, era: Era) {

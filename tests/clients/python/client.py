@@ -13,6 +13,8 @@ Connects, prints `{"connected": ...}` and then does what the lines on standard i
 
 Each answer is `{"id", "elapsed_ms", "progress"}` with one of `result` (as it came over the wire),
 `failure` (`{code, message}`) or `cancelled`. Answers come when they are ready, in any order.
+A question of the server is answered with the JSON in the environment variable `ANSWER`; without
+it the client has nobody to ask.
 The end of standard input ends the connection; the exit code is 1 where there never was one.
 """
 
@@ -25,6 +27,7 @@ from typing import Any
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import ElicitResult
 from pydantic import BaseModel
 
 MODES = {"older": "legacy", "newer": "auto"}
@@ -95,8 +98,13 @@ async def obey(client: Client) -> None:
             tasks.start_soon(answer, client, request, scopes)
 
 
+async def elicit(_context: Any, _params: Any) -> ElicitResult:
+    return ElicitResult(action="accept", content=json.loads(os.environ["ANSWER"]))
+
+
 async def main(era: str, words: list[str]) -> None:
-    async with Client(target(words), mode=MODES[era]) as client:
+    callback = elicit if "ANSWER" in os.environ else None
+    async with Client(target(words), mode=MODES[era], elicitation_callback=callback) as client:
         connected = {
             "protocol_version": client.protocol_version,
             "server": wire(client.server_info),

@@ -2,7 +2,9 @@
 
 mod answer;
 mod auth;
+mod person;
 mod progress;
+mod running;
 mod tools;
 
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use std::sync::Arc;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, InputResponses,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
         ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
@@ -19,7 +21,10 @@ use rmcp::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use toolscript_engine::{Engine, RunProgress, Script, discover::Listed, resources::TEMPLATES};
+use toolscript_engine::{Engine, Script, discover::Listed, resources::TEMPLATES};
+
+use person::Way;
+use running::{Parked, Running};
 
 /// How much documentation one answer holds, in bytes; further types are named and can be asked for.
 const MOST_DOCS: usize = 32 * 1024;
@@ -32,6 +37,7 @@ const LONGEST_INSTRUCTIONS: usize = 1_900;
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
     engine: Arc<Engine>,
+    parked: Arc<Parked>,
 }
 
 /// Serves one client on standard input and output until it hangs up.
@@ -89,7 +95,10 @@ struct ExecuteScript {
 impl Handler {
     /// A server in front of an engine.
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self {
+            engine,
+            parked: Arc::default(),
+        }
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -142,29 +151,46 @@ impl Handler {
     async fn execute(
         &self,
         asked: ExecuteScript,
+        reply: Reply,
         cx: RequestContext<RoleServer>,
-    ) -> CallToolResult {
-        let credentials = match auth::credentials(&cx.meta) {
-            Ok(credentials) => credentials,
-            Err(error) => return answer::problem(&error.to_string()),
+    ) -> CallToolResponse {
+        let running = match reply.key {
+            None => match auth::credentials(&cx.meta) {
+                Ok(credentials) => {
+                    let script = Script {
+                        text: asked.script,
+                        timeout_ms: asked.timeout_ms,
+                        credentials,
+                        ..Script::default()
+                    };
+                    Ok(Running::start(self.engine.clone(), script, Way::of(&cx)))
+                }
+                Err(error) => Err(error.to_string()),
+            },
+            Some(key) => {
+                let resumed = self.parked.resume(&key, &asked.script, reply.answers);
+                resumed.map_err(|error| error.to_string())
+            }
         };
-        let reporter = progress::reporter(&cx);
-        let script = Script {
-            text: asked.script,
-            timeout_ms: asked.timeout_ms,
-            credentials,
-            owner: String::new(),
-            cancel: cx.ct.clone(),
-            progress: reporter
-                .clone()
-                .map(|reporter| reporter as Arc<dyn RunProgress>),
-            ..Script::default()
-        };
-        let outcome = self.engine.execute(script).await;
-        if let Some(reporter) = reporter {
-            reporter.flush().await;
+        match running {
+            Ok(running) => running.follow(&cx, &self.parked).await,
+            Err(problem) => answer::problem(&problem).into(),
         }
-        answer::outcome(&outcome)
+    }
+}
+
+/// What a client brings along when it calls again after a question.
+struct Reply {
+    key: Option<String>,
+    answers: InputResponses,
+}
+
+impl Reply {
+    fn take(request: &mut CallToolRequestParams) -> Self {
+        Self {
+            key: request.request_state.take(),
+            answers: request.input_responses.take().unwrap_or_default(),
+        }
     }
 }
 
@@ -216,7 +242,7 @@ impl ServerHandler for Handler {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.get_tool(&request.name).is_none() {
@@ -237,10 +263,13 @@ impl ServerHandler for Handler {
             "list_functions" => with(request, |asked| self.list_functions(&asked)),
             "search_docs" => with(request, |asked| self.search_docs(&asked)),
             "get_function_docs" => with(request, |asked| self.get_function_docs(asked)),
-            _ => match arguments(request) {
-                Ok(asked) => self.execute(asked, cx).await,
-                Err(problem) => problem,
-            },
+            _ => {
+                let reply = Reply::take(&mut request);
+                match arguments(request) {
+                    Ok(asked) => return Ok(self.execute(asked, reply, cx).await),
+                    Err(problem) => problem,
+                }
+            }
         };
         Ok(result.into())
     }

@@ -48,7 +48,23 @@ pub(crate) struct Client {
 impl Client {
     /// Connects to a server, or starts one on standard input and output where none is given.
     pub(crate) fn connect(kit: Kit, era: Era, stage: &Stage, serving: Option<&Serving>) -> Self {
+        Self::start(kit.command(), era, stage, serving)
+    }
+
+    /// Connects with a user who gives the same answer to every question.
+    pub(crate) fn connect_with_user(
+        kit: Kit,
+        era: Era,
+        stage: &Stage,
+        serving: Option<&Serving>,
+        answer: &Value,
+    ) -> Self {
         let mut command = kit.command();
+        command.env("ANSWER", answer.to_string());
+        Self::start(command, era, stage, serving)
+    }
+
+    fn start(mut command: Command, era: Era, stage: &Stage, serving: Option<&Serving>) -> Self {
         command.arg(if era == Era::Older { "older" } else { "newer" });
         match serving {
             Some(serving) => command.args(["http", &serving.url]),

@@ -11,7 +11,10 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use toolscript_testkit::Sample;
+use toolscript_testkit::{
+    Sample,
+    mcp::{self, Plan},
+};
 
 use super::program::{PATIENCE, Program};
 
@@ -20,6 +23,8 @@ pub(crate) struct Stage {
     runtime: Runtime,
     pub(crate) sample: Sample,
     folder: TempDir,
+    /// Further words of the command line.
+    further: Vec<String>,
 }
 
 /// toolscript serving over HTTP.
@@ -41,6 +46,17 @@ impl Stage {
             runtime,
             sample,
             folder,
+            further: Vec::new(),
+        }
+    }
+
+    /// The same with a fake MCP server as source `fake`.
+    pub(crate) fn with_server(plan: &Plan) -> Self {
+        let program = mcp::program().display().to_string();
+        let server = format!("fake={program} '{}'", plan.arguments()[0]);
+        Self {
+            further: vec!["--mcp".to_owned(), server],
+            ..Self::new()
         }
     }
 
@@ -51,13 +67,11 @@ impl Stage {
             format!("{name}={}", path.display())
         };
         let binary = env!("CARGO_BIN_EXE_toolscript").to_owned();
-        vec![
-            binary,
-            "run".to_owned(),
-            "-vvv".to_owned(),
-            spec("shop"),
-            spec("dead"),
-        ]
+        let words = [binary, "run".to_owned(), "-vvv".to_owned()];
+        let mut line = words.to_vec();
+        line.extend([spec("shop"), spec("dead")]);
+        line.extend(self.further.clone());
+        line
     }
 
     /// Serves over HTTP on a free port.
@@ -89,6 +103,7 @@ impl Stage {
             .env_remove("RUST_LOG")
             .env("XDG_CONFIG_HOME", folder.join("config"))
             .env("XDG_CACHE_HOME", folder.join("cache"))
+            .env("XDG_STATE_HOME", folder.join("state"))
     }
 
     /// Waits until the sample API has seen what the test is about.

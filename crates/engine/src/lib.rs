@@ -8,15 +8,19 @@ mod dispatcher;
 mod generate;
 mod guide;
 mod registry;
+mod reload;
 pub mod resources;
 pub mod servers;
 
 use std::{
     fmt,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use arc_swap::{ArcSwap, ArcSwapOption};
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{Catalog, Credentials, Entry, Observer, Person, SourceName};
@@ -25,6 +29,7 @@ use toolscript_luau::{Asked, Limits, Run, Runtime, RuntimeSettings};
 pub use dispatcher::CallRecord;
 pub use generate::{GenerateFailure, GenerateReport, generate};
 pub use registry::{OpenError, Opened, Patience, Progress, cache_folder, state_folder};
+pub use reload::{Reread, WatchError};
 pub use toolscript_catalog::Level;
 pub use toolscript_luau::{
     Kept, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,
@@ -40,11 +45,22 @@ use servers::ServerRow;
 
 /// A running toolscript.
 pub struct Engine {
-    settings: Settings,
+    settings: ArcSwap<Settings>,
+    /// Why the latest version of the configuration is not in use.
+    problem: ArcSwapOption<String>,
     registry: Registry,
     dispatcher: Arc<Dispatcher>,
     runtime: Runtime,
     report: Vec<Opened>,
+}
+
+/// Something new that could not be used; the old is still in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setback {
+    /// `configuration`, or the name of a source.
+    pub about: String,
+    /// What is wrong and what would do.
+    pub problem: String,
 }
 
 /// A script somebody wants run.
@@ -81,7 +97,8 @@ impl Engine {
             Registry::open(&config, Arc::new(libraries), patience, progress).await?;
         Ok(Self {
             runtime: Runtime::new(RuntimeSettings::default()),
-            settings: config.settings,
+            settings: ArcSwap::from_pointee(config.settings),
+            problem: ArcSwapOption::empty(),
             registry,
             dispatcher: Arc::default(),
             report,
@@ -89,8 +106,44 @@ impl Engine {
     }
 
     /// The settings that belong to no source.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.load_full()
+    }
+
+    /// Watches the configuration `file` and the files of the sources from now on, and takes in
+    /// what changes. `reread` gives the configuration with what the command line adds to it.
+    pub fn watch(
+        self: &Arc<Self>,
+        file: Option<PathBuf>,
+        reread: Reread,
+    ) -> Result<(), WatchError> {
+        reload::start(self, file, reread)
+    }
+
+    /// Takes on another configuration; where it cannot be used, nothing changes.
+    pub async fn reconfigure(&self, config: Config) -> Result<(), OpenError> {
+        self.registry.change(&config).await?;
+        self.settings.store(Arc::new(config.settings));
+        Ok(())
+    }
+
+    fn note_problem(&self, problem: Option<String>) {
+        self.problem.store(problem.map(Arc::new));
+    }
+
+    /// What could not be taken in since the start: of the configuration, or of a source whose
+    /// older version is still in use.
+    pub fn setbacks(&self) -> Vec<Setback> {
+        let configuration = self.problem.load_full().map(|problem| Setback {
+            about: "configuration".to_owned(),
+            problem: problem.to_string(),
+        });
+        let sources = self.registry.setbacks().into_iter();
+        let sources = sources.map(|(name, problem)| Setback {
+            about: name.to_string(),
+            problem,
+        });
+        configuration.into_iter().chain(sources).collect()
     }
 
     /// What became of each source at start.
@@ -145,7 +198,7 @@ impl Engine {
             timeout_ms: script.timeout_ms,
             ..Asked::default()
         };
-        let limits = self.settings.limits.asked(&asked, &Limits::ceiling());
+        let limits = self.settings().limits.asked(&asked, &Limits::ceiling());
         let snapshot = self.registry.snapshot();
         let catalog = snapshot.catalog.clone();
         let guide = SnapshotGuide {

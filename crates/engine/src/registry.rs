@@ -31,7 +31,7 @@ use crate::{
     dispatcher::Snapshot,
 };
 use keeper::{Keeper, Wish};
-use slots::{Slot, Slots};
+use slots::{Blueprint, Slot, Slots};
 
 /// What became of one source when it was asked what it offers.
 #[derive(Debug, Clone)]
@@ -193,6 +193,67 @@ impl Registry {
         self.slots.generations()
     }
 
+    /// The files each source was made from.
+    pub(crate) fn files(&self) -> Vec<(SourceName, Vec<PathBuf>)> {
+        self.slots.files()
+    }
+
+    /// Why the latest version of a source could not be used, where an older one still is.
+    pub(crate) fn setbacks(&self) -> Vec<(SourceName, String)> {
+        self.slots.setbacks()
+    }
+
+    /// Asks a source again what it offers.
+    pub(crate) fn refresh(&self, name: SourceName) {
+        // The keeper lives as long as we do.
+        self.wishes.send(Wish::List(name)).ok();
+    }
+
+    /// Makes the open sources those of another configuration. What is configured as before stays
+    /// open; what is new joins when it has answered; what is gone is let go.
+    pub(crate) async fn change(&self, config: &Config) -> Result<(), OpenError> {
+        if config.sources.is_empty() {
+            return Err(OpenError::Nothing);
+        }
+        let cx = Context {
+            changed: changed(self.wishes.clone()),
+            ..context(config)
+        };
+        let mut kept = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for settled in names::settle(&config.sources) {
+            let origin = Blueprint::of(settled.configured);
+            let known = match &settled.name {
+                Some(name) => self.slots.holds(name, &origin).then(|| name.clone()),
+                None => self.slots.name_of(&origin),
+            };
+            match known {
+                Some(name) => drop(kept.insert(name)),
+                None => wanted.push((settled, origin)),
+            }
+        }
+        // All are opened before the first one is adopted: one mistake changes nothing.
+        let opening = wanted.iter().map(|(settled, _)| open_one(&cx, settled));
+        let opened = try_join_all(opening).await?;
+        for (opened, (settled, origin)) in opened.into_iter().zip(wanted) {
+            if let Some(warning) = &settled.warning {
+                tracing::warn!(place = warning.place, reason = warning.reason, "renamed");
+            }
+            match opened {
+                Ok((name, source)) => {
+                    kept.insert(name.clone());
+                    let slot = Slot::new(name, origin, source);
+                    self.wishes.send(Wish::Adopt(slot)).ok();
+                }
+                Err(failed) => {
+                    tracing::warn!(source = failed.name, problem = ?failed.outcome, "cannot be opened");
+                }
+            }
+        }
+        self.slots.retain(&kept);
+        Ok(())
+    }
+
     /// Lets go of every source and waits for that.
     pub(crate) async fn close(&self) {
         let snapshot = self.snapshot();
@@ -202,8 +263,7 @@ impl Registry {
 
     fn wish_all(&self) {
         for name in self.slots.names() {
-            // The keeper lives as long as we do.
-            self.wishes.send(Wish::List(name)).ok();
+            self.refresh(name);
         }
     }
 
@@ -271,7 +331,8 @@ async fn open_all(
                         .clone()
                         .map(|warning| renamed(&name, warning)),
                 );
-                slots.push(Slot::new(name, source));
+                let origin = Blueprint::of(settled.configured);
+                slots.push(Slot::new(name, origin, source));
             }
         }
     }

@@ -7,19 +7,23 @@ use std::{
 };
 
 use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender},
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 use toolscript_catalog::{CallError, Entry, Source, SourceName, Warning};
 
-use super::{Opened, slots::Slots};
+use super::{
+    Opened,
+    slots::{Slot, Slots},
+};
 
 /// What somebody wants from the keeper.
-#[derive(Debug)]
 pub(super) enum Wish {
     /// Ask this source what it offers.
     List(SourceName),
+    /// Ask this new source, then put it in the place of the one with its name.
+    Adopt(Slot),
 }
 
 pub(super) struct Keeper {
@@ -36,9 +40,17 @@ pub(super) struct Keeper {
 /// What came of asking one source.
 struct Asked {
     name: SourceName,
-    source: Arc<dyn Source>,
+    subject: Subject,
     answer: Answer,
     elapsed: Duration,
+}
+
+/// Who was asked.
+enum Subject {
+    /// A source that has its slot.
+    Settled(Arc<dyn Source>),
+    /// One that wants a slot.
+    New(Slot),
 }
 
 enum Answer {
@@ -71,6 +83,10 @@ impl Keeper {
                 () = end.cancelled() => return,
                 wish = self.wishes.recv() => match wish {
                     Some(Wish::List(name)) => self.ask(name),
+                    Some(Wish::Adopt(slot)) => {
+                        let source = slot.source.clone();
+                        self.begin(slot.name.clone(), source, Subject::New(slot));
+                    }
                     None => return,
                 },
                 Some(Ok(asked)) = self.asking.join_next(), if !self.asking.is_empty() => {
@@ -89,14 +105,18 @@ impl Keeper {
             return;
         };
         self.busy.insert(name.clone());
+        self.begin(name, source.clone(), Subject::Settled(source));
+    }
+
+    fn begin(&mut self, name: SourceName, source: Arc<dyn Source>, subject: Subject) {
         self.asking.spawn(async move {
             let clock = Instant::now();
             // In a task of its own: a source that panics is one that failed.
-            let asked = tokio::spawn(list(name.clone(), source.clone())).await;
-            let answer = asked.unwrap_or_else(|error| Answer::Failed(error.to_string()));
+            let answer = tokio::spawn(list(name.clone(), source)).await;
+            let answer = answer.unwrap_or_else(|error| Answer::Failed(error.to_string()));
             Asked {
                 name,
-                source,
+                subject,
                 answer,
                 elapsed: clock.elapsed(),
             }
@@ -106,11 +126,10 @@ impl Keeper {
     fn take_in(&mut self, asked: Asked) {
         let Asked {
             name,
-            source,
+            subject,
             answer,
             elapsed,
         } = asked;
-        self.busy.remove(&name);
         let (filling, outcome, warnings): (_, _, Vec<Warning>) = match answer {
             Answer::Listed(entry) => {
                 let warnings = entry.listing.warnings.clone();
@@ -123,18 +142,42 @@ impl Keeper {
             }
             Answer::Failed(problem) => (Err(problem.clone()), Err(problem), Vec::new()),
         };
-        self.slots.fill(&name, &source, filling);
-        tracing::debug!(source = %name, functions = ?outcome, "listed");
+        match subject {
+            Subject::Settled(source) => {
+                self.busy.remove(&name);
+                self.slots.fill(&name, &source, filling);
+            }
+            Subject::New(slot) => self.slots.adopt(slot, filling),
+        }
         let opened = Opened {
             name: name.to_string(),
             outcome,
             warnings,
             elapsed,
         };
-        self.report.send(opened).ok();
+        // Whoever waited for the start has been told; after that there is the log.
+        if let Err(mpsc::error::SendError(opened)) = self.report.send(opened) {
+            log(&opened);
+        }
         if self.again.remove(&name) {
             self.ask(name);
         }
+    }
+}
+
+fn log(opened: &Opened) {
+    let source = &opened.name;
+    match &opened.outcome {
+        Ok(functions) => tracing::info!(source, functions, "listed"),
+        Err(problem) => tracing::warn!(source, problem, "cannot be listed"),
+    }
+    for warning in &opened.warnings {
+        tracing::warn!(
+            source,
+            place = warning.place,
+            reason = warning.reason,
+            "skipped"
+        );
     }
 }
 

@@ -1,24 +1,44 @@
 //! One slot per source: what it last said, and the snapshot made of all slots.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use tokio::sync::watch;
 use toolscript_catalog::{Catalog, Entry, Source, SourceName};
 
-use crate::dispatcher::Snapshot;
+use crate::{config::Configured, dispatcher::Snapshot};
 
 /// One source and what it last said.
 pub(super) struct Slot {
     pub(super) name: SourceName,
+    /// What it was opened from.
+    origin: Blueprint,
     pub(super) source: Arc<dyn Source>,
     /// What it listed. Kept when a later listing fails.
     entry: Option<Arc<Entry>>,
     /// Why its latest listing failed; `None` before there was one.
     problem: Option<String>,
+}
+
+/// What a source is opened from: where this is the same, the source can stay.
+#[derive(PartialEq)]
+pub(super) struct Blueprint {
+    section: &'static str,
+    settings: Value,
+}
+
+impl Blueprint {
+    pub(super) fn of(configured: &Configured) -> Self {
+        Self {
+            section: configured.kind.section(),
+            settings: configured.settings.clone(),
+        }
+    }
 }
 
 /// All slots. Every change of one makes a new snapshot.
@@ -30,9 +50,10 @@ pub(super) struct Slots {
 }
 
 impl Slot {
-    pub(super) fn new(name: SourceName, source: Arc<dyn Source>) -> Self {
+    pub(super) fn new(name: SourceName, origin: Blueprint, source: Arc<dyn Source>) -> Self {
         Self {
             name,
+            origin,
             source,
             entry: None,
             problem: None,
@@ -98,6 +119,71 @@ impl Slots {
             Err(problem) => slot.problem = Some(problem),
         }
         self.publish(&slots);
+    }
+
+    /// Whether a source of that name, opened from the same, is there already.
+    pub(super) fn holds(&self, name: &SourceName, origin: &Blueprint) -> bool {
+        let slots = self.lock();
+        slots
+            .iter()
+            .any(|slot| slot.name == *name && slot.origin == *origin)
+    }
+
+    /// The name of the source that was opened from this.
+    pub(super) fn name_of(&self, origin: &Blueprint) -> Option<SourceName> {
+        let slots = self.lock();
+        let slot = slots.iter().find(|slot| slot.origin == *origin)?;
+        Some(slot.name.clone())
+    }
+
+    /// Puts a source that has answered in the place of the one with its name. One that failed
+    /// and will not come back by itself does not push out what works.
+    pub(super) fn adopt(&self, mut slot: Slot, answer: Result<Arc<Entry>, String>) {
+        let mut slots = self.lock();
+        let place = slots.iter_mut().find(|known| known.name == slot.name);
+        match (answer, place) {
+            (Err(problem), Some(place)) if !slot.source.comes_back() => {
+                place.problem = Some(problem);
+            }
+            (answer, place) => {
+                match answer {
+                    Ok(entry) => slot.entry = Some(entry),
+                    Err(problem) => slot.problem = Some(problem),
+                }
+                match place {
+                    Some(place) => *place = slot,
+                    None => slots.push(slot),
+                }
+            }
+        }
+        self.publish(&slots);
+    }
+
+    /// Lets go of all sources but these. Runs that use them keep them until they end.
+    pub(super) fn retain(&self, names: &BTreeSet<SourceName>) {
+        let mut slots = self.lock();
+        let before = slots.len();
+        slots.retain(|slot| names.contains(&slot.name));
+        if slots.len() != before {
+            self.publish(&slots);
+        }
+    }
+
+    /// The files each source was made from.
+    pub(super) fn files(&self) -> Vec<(SourceName, Vec<PathBuf>)> {
+        let slots = self.lock();
+        let files = |slot: &Slot| (slot.name.clone(), slot.source.files());
+        slots.iter().map(files).collect()
+    }
+
+    /// Why the latest version of a source could not be used, where an older one still is.
+    pub(super) fn setbacks(&self) -> Vec<(SourceName, String)> {
+        let slots = self.lock();
+        let setback = |slot: &Slot| {
+            slot.entry.as_ref()?;
+            Some((slot.name.clone(), slot.problem.clone()?))
+        };
+        slots.iter().filter_map(setback).collect()
     }
 
     /// Whether there is nothing to call and never will be.

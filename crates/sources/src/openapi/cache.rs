@@ -84,8 +84,11 @@ impl Key {
     }
 }
 
-/// What was compiled before, if nothing has changed since.
-pub(super) async fn load(cx: &Context, key: Option<&Key>) -> Option<(Listing, Api)> {
+/// What was compiled before, if nothing has changed since, and what else it was compiled from.
+pub(super) async fn load(
+    cx: &Context,
+    key: Option<&Key>,
+) -> Option<((Listing, Api), Vec<Location>)> {
     let path = key?.path(cx.cache.as_deref()?);
     let read = tokio::task::spawn_blocking(move || std::fs::read(path).ok());
     let bytes = read.await.ok()??;
@@ -97,7 +100,9 @@ pub(super) async fn load(cx: &Context, key: Option<&Key>) -> Option<(Listing, Ap
     let parse =
         tokio::task::spawn_blocking(move || serde_json::from_slice::<Content>(&bytes[end..]).ok());
     let content = parse.await.ok()??;
-    Some((content.listing, content.api))
+    let others = head.others.iter();
+    let others = others.map(|other| Location::parse(&other.location, &cx.folder));
+    Some(((content.listing, content.api), others.collect()))
 }
 
 /// Keeps what was compiled and hands it back.

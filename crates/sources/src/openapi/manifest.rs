@@ -21,7 +21,7 @@ use super::{
 };
 
 /// The name of the file.
-const FILE: &str = "manifest.json";
+pub(super) const FILE: &str = "manifest.json";
 /// The form written here; another one is refused.
 const FORMAT: u32 = 1;
 /// The most bytes a manifest may have.
@@ -350,6 +350,7 @@ impl ApiEntry {
             name: self.name,
             listing,
             api,
+            files: Vec::new(),
         }
     }
 }

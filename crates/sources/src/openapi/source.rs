@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 use toolscript_catalog::{
     Call, CallContext, CallError, FunctionName, Listing, Reply, Source, SourceName,
@@ -14,7 +15,7 @@ use toolscript_catalog::{
 use super::{
     Settings,
     call::Client,
-    load::{Compiled, compile},
+    load::{Compiled, compile, location::Location},
     operation::Api,
 };
 use crate::{Context, SettingsError};
@@ -26,6 +27,8 @@ pub(super) struct OpenApiSource {
     settings: Settings,
     /// What the last listing was made of; calls use it.
     loaded: ArcSwapOption<Loaded>,
+    /// The files of this machine the last listing was made from.
+    files: ArcSwap<Vec<PathBuf>>,
     /// A listing that was compiled before the source was opened, for the first `list`.
     ready: Mutex<Option<Listing>>,
 }
@@ -40,10 +43,15 @@ struct Loaded {
 impl OpenApiSource {
     /// A source that reads its document when it is first listed.
     pub(super) fn new(cx: Context, name: SourceName, settings: Settings) -> Self {
+        // Before anything was read, the document itself is what to watch.
+        let document = settings.spec.as_deref();
+        let document = document.map(|spec| Location::parse(spec, &cx.folder));
+        let files: Vec<PathBuf> = document.and_then(Location::into_file).into_iter().collect();
         Self {
             cx,
             name,
             settings,
+            files: ArcSwap::from_pointee(files),
             loaded: ArcSwapOption::empty(),
             ready: Mutex::default(),
         }
@@ -77,7 +85,13 @@ impl OpenApiSource {
 
     /// Makes calls use what was compiled, and gives the listing.
     fn keep(&self, compiled: Compiled) -> Result<Listing, SettingsError> {
-        let Compiled { listing, api, .. } = compiled;
+        let Compiled {
+            listing,
+            api,
+            files,
+            ..
+        } = compiled;
+        self.files.store(Arc::new(files));
         let api = Arc::new(api);
         let names = listing.functions.iter().enumerate();
         let operations = names
@@ -153,5 +167,9 @@ impl Source for OpenApiSource {
         };
         self.freeze(&loaded.api, at, &mut call);
         loaded.client.call(cx, operation, call).await
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.load().to_vec()
     }
 }

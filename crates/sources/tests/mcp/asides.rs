@@ -114,14 +114,14 @@ impl Observer for Hears {
 async fn progress_is_passed_on() {
     for era in [Era::Handshake, Era::Stateless] {
         let tested = in_era(era).await;
-        let hears = Arc::new(Hears::default());
+        let listener = Arc::new(Hears::default());
         let cx = CallContext {
-            observer: Some(hears.clone()),
+            observer: Some(listener.clone()),
             ..CallContext::default()
         };
         let work = call("slow", json!({"steps": 3, "every_ms": 10}));
         tested.server.call(&cx, work).await.unwrap();
-        let heard = hears.0.lock().unwrap().clone();
+        let heard = listener.0.lock().unwrap().clone();
         let done: Vec<f64> = heard.iter().map(|(_, sign)| sign.done).collect();
         assert_eq!(heard[0].0, "fake.slow", "{era:?}");
         assert_eq!(heard[0].1.total, Some(3.0), "{era:?}");

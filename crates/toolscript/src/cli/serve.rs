@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use toolscript_engine::config::{Config, ConfigError};
+
 use super::{
     Exit, Printer, load,
     options::{ConfigOptions, LimitOptions, McpOptions},
     serving::{self, ServerOptions, Transport},
 };
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
     /// A directory written by `toolscript generate`
     #[arg(value_name = "DIR")]
@@ -23,16 +25,27 @@ pub(crate) struct Args {
     limits: LimitOptions,
 }
 
+impl Args {
+    /// The configuration with what the command line adds to it.
+    fn configuration(&self) -> Result<Config, ConfigError> {
+        let mut config = self.config.load()?;
+        if let Some(directory) = &self.directory {
+            config.add_generated(directory)?;
+        }
+        self.config.add_credentials(&mut config)?;
+        self.mcp.apply(&mut config)?;
+        self.limits.apply(&mut config);
+        Ok(config)
+    }
+}
+
 /// Serves over HTTP unless told otherwise.
 pub(crate) async fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     let transport = args.server.transport(Transport::Http)?;
-    let mut config = args.config.load()?;
-    if let Some(directory) = &args.directory {
-        config.add_generated(directory)?;
-    }
-    args.config.add_credentials(&mut config)?;
-    args.mcp.apply(&mut config)?;
-    args.limits.apply(&mut config);
+    let config = args.configuration()?;
+    let file = config.file.clone();
     let engine = load::open_to_serve(config, printer).await?;
-    serving::serve(engine, transport, &args.server, printer).await
+    let again = args.clone();
+    let reread = Box::new(move || again.configuration());
+    serving::serve(engine, file, reread, transport, &args.server, printer).await
 }

@@ -1,11 +1,11 @@
 //! Serving MCP until the client hangs up or somebody says stop.
 
-use std::{io::IsTerminal as _, net::Ipv6Addr, pin::pin, sync::Arc, time::Duration};
+use std::{io::IsTerminal as _, net::Ipv6Addr, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::{ValueEnum, error::ErrorKind};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use toolscript_engine::Engine;
+use toolscript_engine::{Engine, Reread};
 
 use super::{Exit, Printer};
 use crate::{http, mcp};
@@ -78,13 +78,20 @@ fn split(address: &str) -> (String, Option<&str>) {
 }
 
 /// Serves until the client hangs up or somebody says stop, then lets go of the sources.
+///
+/// `reread` reads the configuration once more when its file has changed.
 pub(crate) async fn serve(
     engine: Engine,
+    file: Option<PathBuf>,
+    reread: Reread,
     transport: Transport,
     options: &ServerOptions,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let engine = Arc::new(engine);
+    if let Err(error) = engine.watch(file, reread) {
+        printer.warning(&format!("{error}; a restart takes them in"));
+    }
     let served = match transport {
         Transport::Stdio => over_stdio(&engine, printer).await,
         Transport::Http => {

@@ -50,7 +50,12 @@ fn ready(engine: &Engine) -> serde_json::Value {
         .into_iter()
         .map(|source| source.name)
         .collect();
-    json!({"status": "ready", "sources": sources, "functions": engine.catalog().len()})
+    json!({
+        "status": "ready",
+        "sources": sources,
+        "functions": engine.catalog().len(),
+        "setbacks": engine.setbacks(),
+    })
 }
 
 /// One service for both eras of the protocol; Host and Origin are checked on every request.

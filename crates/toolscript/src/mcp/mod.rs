@@ -2,6 +2,7 @@
 
 mod answer;
 mod auth;
+mod changes;
 mod person;
 mod progress;
 mod running;
@@ -15,9 +16,10 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, InputResponses,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-        ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+        ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter,
+        Tool,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -219,13 +221,31 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
             .build();
         let identity =
             Implementation::new("toolscript", env!("CARGO_PKG_VERSION")).with_title("toolscript");
         ServerConfig::new(capabilities)
             .with_server_info(identity)
             .with_instructions(self.instructions())
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        changes::tell(&self.engine, cx.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(changes::accepted(requested))
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        changes::listen(&self.engine, &subscription).await;
+        Ok(())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

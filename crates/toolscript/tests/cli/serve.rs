@@ -4,6 +4,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::Stdio,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -105,6 +106,67 @@ fn serve_takes_a_generated_directory() {
     );
     let address = address(&mut server);
     assert!(get(&address, "/ready").contains("\"pets\""));
+}
+
+/// What `/ready` says once it says what is wanted.
+#[track_caller]
+fn ready_when(address: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    let patience = Instant::now() + Duration::from_secs(20);
+    loop {
+        let answer = get(address, "/ready");
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let ready: Value = serde_json::from_str(body).unwrap();
+        if is_wanted(&ready) {
+            return ready;
+        }
+        assert!(Instant::now() < patience, "it stays at {ready}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn changed_files_are_taken_in_while_serving() {
+    let sandbox = Sandbox::with_pets();
+    let server = sandbox.command(&["serve", "--port", "0"]).spawn();
+    let mut server = Background(server.unwrap());
+    let address = address(&mut server);
+    let before = ready_when(&address, |_| true);
+    assert_eq!(before["setbacks"], json!([]));
+    let count = before["functions"].as_u64().unwrap();
+    let pets = std::fs::read_to_string(sandbox.path("pets.yaml")).unwrap();
+
+    let another = "paths:\n  /state:\n    get:\n      operationId: state\n      responses: {}\n";
+    sandbox.write("pets.yaml", &pets.replacen("paths:\n", another, 1));
+    ready_when(&address, |ready| ready["functions"] == count + 1);
+
+    sandbox.write("pets.yaml", "openapi: [");
+    let broken = ready_when(&address, |ready| ready["setbacks"] != json!([]));
+    assert_eq!(broken["functions"], count + 1, "the old version stays");
+    assert_eq!(broken["setbacks"][0]["about"], "pets");
+
+    sandbox.write("pets.yaml", &pets);
+    ready_when(&address, |ready| ready["setbacks"] == json!([]));
+
+    std::fs::copy(sandbox.path("pets.yaml"), sandbox.path("more.yaml")).unwrap();
+    let both = "[apis.pets]\nspec = \"pets.yaml\"\n[apis.more]\nspec = \"more.yaml\"\n";
+    sandbox.write("toolscript.toml", both);
+    ready_when(&address, |ready| {
+        ready["sources"] == json!(["more", "pets", "luau"])
+    });
+
+    sandbox.write(
+        "toolscript.toml",
+        &both.replace("more.yaml\"", "more.yaml\"\nspeck = 1"),
+    );
+    let broken = ready_when(&address, |ready| ready["setbacks"] != json!([]));
+    assert_eq!(broken["sources"], json!(["more", "pets", "luau"]));
+    let problem = broken["setbacks"][0]["problem"].as_str().unwrap();
+    assert!(problem.contains("did you mean `spec`"), "{problem}");
+
+    sandbox.write("toolscript.toml", "[apis.more]\nspec = \"more.yaml\"\n");
+    ready_when(&address, |ready| {
+        ready["sources"] == json!(["more", "luau"])
+    });
 }
 
 #[test]

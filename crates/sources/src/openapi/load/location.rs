@@ -26,6 +26,14 @@ pub(super) enum BadReference {
 }
 
 impl Location {
+    /// The path, where it is a file.
+    pub(crate) fn into_file(self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Url(_) => None,
+        }
+    }
+
     /// Reads what a person wrote: a URL, or a path that starts from `folder`.
     pub(crate) fn parse(text: &str, folder: &Path) -> Self {
         if let Some(url) = web_url(text) {

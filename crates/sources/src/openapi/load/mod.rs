@@ -31,6 +31,8 @@ mod yaml;
 
 pub use error::{LARGEST_DOCUMENT, LoadError};
 
+use std::path::PathBuf;
+
 use toolscript_catalog::{Listing, SourceName};
 
 use self::{documents::Documents, location::Location};
@@ -46,6 +48,8 @@ pub struct Compiled {
     pub listing: Listing,
     /// How to call it.
     pub api: Api,
+    /// The files of this machine it was made from.
+    pub files: Vec<PathBuf>,
 }
 
 /// Reads the document the settings name, or takes it from the cache, and applies the settings to it.
@@ -71,12 +75,14 @@ async fn from_document(
     let location = Location::parse(spec, &cx.folder);
     let content = fetch::read(cx, &location).await?;
     let key = cache::Key::new(cx, &location, &content.bytes).await;
-    let (listing, api) = if let Some(known) = cache::load(cx, key.as_ref()).await {
+    let known = cache::load(cx, key.as_ref()).await;
+    let ((listing, api), others) = if let Some(known) = known {
         known
     } else {
         let documents = Documents::load(cx, content).await?;
         let (others, compiled) = in_background(documents, location.shown(&cx.folder)).await?;
-        cache::store(cx, key, others, compiled).await
+        let places = others.iter().map(|(place, _)| place.clone()).collect();
+        (cache::store(cx, key, others, compiled).await, places)
     };
     let title = if listing.info.title.is_empty() {
         location.stem()
@@ -84,7 +90,13 @@ async fn from_document(
         listing.info.title.clone()
     };
     let name = name.unwrap_or_else(|| SourceName::clean(&title));
-    Ok(Compiled { name, listing, api })
+    let places = std::iter::once(location).chain(others);
+    Ok(Compiled {
+        name,
+        listing,
+        api,
+        files: places.filter_map(Location::into_file).collect(),
+    })
 }
 
 /// Compiles where it holds up nobody. The documents are gone when it is done.
@@ -105,6 +117,7 @@ async fn from_generated(
     folder: &str,
 ) -> Result<Compiled, LoadError> {
     let path = cx.folder.join(folder);
+    let manifest = path.join(manifest::FILE);
     let work = tokio::task::spawn_blocking(move || manifest::read_generated(&path));
     let all = work.await.unwrap_or(Err(LoadError::Fault {
         location: folder.to_owned(),
@@ -124,5 +137,9 @@ async fn from_generated(
         Some(name) => compiled.name == *name,
         None => is_only,
     });
-    fitting.next().ok_or(missing)
+    let compiled = fitting.next().ok_or(missing)?;
+    Ok(Compiled {
+        files: vec![manifest],
+        ..compiled
+    })
 }

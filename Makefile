@@ -19,7 +19,7 @@ check: ## Format and lints
 clients: ## The MCP clients the tests talk with, from PyPI and npm
 	tests/clients/setup
 
-bench: ## Figures, not tests: catalog and runtime
+bench: ## Figures, not tests: catalog, runtime, MCP servers
 	bench/run
 
 fmt:

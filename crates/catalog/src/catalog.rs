@@ -54,7 +54,7 @@ pub enum Unknown {
     },
     /// No such function.
     #[error(
-        "`{source_name}` has no function `{function}`; {} ({total} functions in all: use search_docs)",
+        "`{source_name}` has no function `{function}`; {} ({total} functions in all: search for what it should do)",
         list("did you mean", near)
     )]
     Function {

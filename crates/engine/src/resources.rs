@@ -1,11 +1,14 @@
-//! `sdk://` addresses: the catalog as resources, for clients that read rather than call.
+//! `sdk://` and `result://` addresses: the catalog and large results as resources, for clients
+//! that read rather than call.
+
+mod pages;
 
 use std::fmt::Write as _;
 
 use toolscript_catalog::{Entry, docs, docs::Subject, name::is_identifier, render};
 
 use crate::{
-    Engine,
+    Engine, Kept,
     discover::{AskError, LONGEST_PAGE, function_row},
 };
 
@@ -21,6 +24,19 @@ pub struct Resource {
     pub name: String,
     /// What it holds.
     pub description: String,
+    /// What its text is.
+    pub media_type: &'static str,
+}
+
+/// What stands behind an address, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Where it is.
+    pub uri: String,
+    /// What it says.
+    pub text: String,
+    /// What its text is.
+    pub media_type: &'static str,
 }
 
 /// A form of address: `sdk://{source}/functions/{function}`.
@@ -32,7 +48,14 @@ pub struct Template {
     pub name: &'static str,
     /// What it holds.
     pub description: &'static str,
+    /// What its text is.
+    pub media_type: &'static str,
 }
+
+const TEXT: &str = "text/plain";
+const JSON: &str = "application/json";
+/// How the address of a result begins.
+const RESULT: &str = "result://";
 
 /// Every form of address there is.
 pub const TEMPLATES: &[Template] = &[
@@ -40,26 +63,37 @@ pub const TEMPLATES: &[Template] = &[
         uri: "sdk://{source}/overview",
         name: "Overview of a source",
         description: "Title, description, groups and links",
+        media_type: TEXT,
     },
     Template {
         uri: "sdk://{source}/functions{?page}",
         name: "Functions of a source",
         description: "One line each, in pages",
+        media_type: TEXT,
     },
     Template {
         uri: "sdk://{source}/schemas{?page}",
         name: "Types of a source",
         description: "Their names, in pages",
+        media_type: TEXT,
     },
     Template {
         uri: "sdk://{source}/functions/{function}",
         name: "One function",
         description: "Signature, docs and every type it reaches",
+        media_type: TEXT,
     },
     Template {
         uri: "sdk://{source}/schemas/{type}",
         name: "One type",
         description: "The type and every type it reaches",
+        media_type: TEXT,
+    },
+    Template {
+        uri: "result://{handle}{?page}",
+        name: "A large result",
+        description: "What a script returned and was too large to hand over, as JSON, in pages",
+        media_type: JSON,
     },
 ];
 
@@ -68,17 +102,30 @@ pub const TEMPLATES: &[Template] = &[
 pub enum ResourceError {
     /// Not of a form we know.
     #[error(
-        "`{0}` is no resource; they look like `sdk://petstore/overview`, `sdk://petstore/functions/get_pet`"
+        "`{0}` is no resource; they look like `sdk://petstore/overview`, `sdk://petstore/functions/get_pet`, `result://<handle>`"
     )]
     Form(String),
+    /// There is no such result, or it is somebody else's.
+    #[error(
+        "there is no result `{0}`: it is not yours or too old; run the script that made it again"
+    )]
+    Result(String),
+    /// The text is shorter than that.
+    #[error("there is no page {page}: the pages go from 1 to {pages}")]
+    Page {
+        /// What was asked for.
+        page: usize,
+        /// How many there are.
+        pages: usize,
+    },
     /// The source, function or type is not there.
     #[error(transparent)]
     Ask(#[from] AskError),
 }
 
 impl Engine {
-    /// The resources a client is shown: three per source.
-    pub fn resources(&self) -> Vec<Resource> {
+    /// The resources a client is shown: three per source, and the large results of its owner.
+    pub fn resources(&self, owner: &str) -> Vec<Resource> {
         let catalog = self.catalog();
         let mut resources = Vec::new();
         for entry in catalog.entries() {
@@ -95,19 +142,82 @@ impl Engine {
                 uri: format!("sdk://{name}/{part}"),
                 name: format!("{name} {part}"),
                 description,
+                media_type: TEXT,
             }));
         }
+        let results = self.runtime.results().of(owner);
+        resources.extend(
+            results
+                .iter()
+                .map(|(handle, kept)| kept_resource(handle, kept.bytes, &kept.shape)),
+        );
         resources
     }
 
-    /// The text behind an address.
-    pub fn resource(&self, uri: &str) -> Result<String, ResourceError> {
+    /// What stands behind an address. A text of several pages comes with a second content that
+    /// says where it goes on.
+    pub fn resource(&self, owner: &str, uri: &str) -> Result<Vec<Content>, ResourceError> {
         let bad = || ResourceError::Form(uri.to_owned());
-        let address = uri.strip_prefix("sdk://").ok_or_else(bad)?;
-        let (path, page) = match address.split_once("?page=") {
+        let (path, page) = match uri.split_once("?page=") {
             Some((path, page)) => (path, page.parse().map_err(|_| bad())?),
-            None => (address, 1),
+            None => (uri, 1),
         };
+        if let Some(handle) = path.strip_prefix(RESULT) {
+            return self.result(owner, handle, page);
+        }
+        let text = self.described(uri, path, page)?;
+        Ok(vec![Content {
+            uri: uri.to_owned(),
+            text,
+            media_type: TEXT,
+        }])
+    }
+
+    /// A page of a large result.
+    fn result(
+        &self,
+        owner: &str,
+        handle: &str,
+        page: usize,
+    ) -> Result<Vec<Content>, ResourceError> {
+        let kept = self.runtime.results().get(owner, handle);
+        let kept = kept.ok_or_else(|| ResourceError::Result(handle.to_owned()))?;
+        let found = pages::page(&kept.value, page, LONGEST);
+        let pages = found.pages;
+        if page == 0 || pages < page {
+            return Err(ResourceError::Page { page, pages });
+        }
+        let address = |page: usize| format!("{RESULT}{handle}?page={page}");
+        let is_whole = pages == 1;
+        let mut contents = vec![Content {
+            uri: if is_whole {
+                format!("{RESULT}{handle}")
+            } else {
+                address(page)
+            },
+            text: found.text,
+            // A part of a JSON text is no JSON text.
+            media_type: if is_whole { JSON } else { TEXT },
+        }];
+        if page < pages {
+            let uri = address(page + 1);
+            contents.push(Content {
+                text: format!(
+                    "This was page {page} of {pages}; the pages one after the other are the JSON. \
+                     It goes on at {uri}. For parts of it run a script with \
+                     result(\"{handle}\"):path(\"a.b\"), :slice(1, 10) or :grep(\"text\")."
+                ),
+                uri,
+                media_type: TEXT,
+            });
+        }
+        Ok(contents)
+    }
+
+    /// The text behind an `sdk://` address.
+    fn described(&self, uri: &str, path: &str, page: usize) -> Result<String, ResourceError> {
+        let bad = || ResourceError::Form(uri.to_owned());
+        let path = path.strip_prefix("sdk://").ok_or_else(bad)?;
         let parts: Vec<&str> = path.split('/').collect();
         let catalog = self.catalog();
         let source = parts
@@ -131,6 +241,22 @@ impl Engine {
             }
             _ => Err(bad()),
         }
+    }
+}
+
+impl From<&Kept> for Resource {
+    /// Where a large result can be read.
+    fn from(kept: &Kept) -> Self {
+        kept_resource(&kept.handle, kept.bytes, &kept.shape)
+    }
+}
+
+fn kept_resource(handle: &str, bytes: usize, shape: &str) -> Resource {
+    Resource {
+        uri: format!("{RESULT}{handle}"),
+        name: format!("result {handle}"),
+        description: format!("{bytes} bytes: {shape}"),
+        media_type: JSON,
     }
 }
 
@@ -198,4 +324,87 @@ fn paged<T>(
         let _infallible = writeln!(text, "more: sdk://{}/{part}?page={}", entry.name, page + 1);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Script, ScriptResult, config::Config};
+    use std::path::Path;
+
+    const DOCUMENT: &str = "openapi: 3.1.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets: {get: {operationId: pets, responses: {}}}\n";
+
+    async fn engine() -> (tempfile::TempDir, Engine) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("pets.yaml"), DOCUMENT).unwrap();
+        let file = folder.path().join("toolscript.toml");
+        let text = "[apis.pets]\nspec = 'pets.yaml'";
+        let config = Config::parse(Path::new(&file), text, &|_| None).unwrap();
+        let engine = Engine::open(config, crate::Patience::Unlimited, None).await.unwrap();
+        (folder, engine)
+    }
+
+    async fn keep(engine: &Engine, owner: &str, script: &str) -> Kept {
+        let script = Script {
+            text: script.to_owned(),
+            owner: owner.to_owned(),
+            ..Script::default()
+        };
+        match engine.execute(script).await.result {
+            Ok(ScriptResult::Kept(kept)) => kept,
+            other => panic!("it should have been kept: {other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_result_is_read_by_its_owner() {
+        let (_folder, engine) = engine().await;
+        let kept = keep(&engine, "ann", "return string.rep('x', 100000)").await;
+        let link = Resource::from(&kept);
+        assert!(engine.resources("ann").contains(&link));
+        let contents = engine.resource("ann", &link.uri).unwrap();
+        assert_eq!(contents.len(), 1, "it fits on one page");
+        assert_eq!(contents[0].uri, link.uri);
+        assert_eq!(contents[0].media_type, JSON);
+        assert_eq!(contents[0].text, format!("\"{}\"", "x".repeat(100_000)));
+
+        assert!(!engine.resources("bob").contains(&link));
+        for (owner, uri) in [("bob", link.uri.as_str()), ("ann", "result://res_1")] {
+            let refused = engine.resource(owner, uri).unwrap_err();
+            assert!(matches!(refused, ResourceError::Result(_)), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_very_large_result_is_read_by_pages() {
+        let (_folder, engine) = engine().await;
+        let script = "local rows = {} for id = 1, 40000 do rows[id] = { id = id, name = 'row ' .. id } end return rows";
+        let kept = keep(&engine, "ann", script).await;
+        let mut uri = Resource::from(&kept).uri;
+        let mut whole = String::new();
+        let mut count = 0;
+        loop {
+            let contents = engine.resource("ann", &uri).unwrap();
+            whole.push_str(&contents[0].text);
+            count += 1;
+            assert!(contents[0].text.len() <= LONGEST);
+            assert_eq!(contents[0].media_type, TEXT);
+            let Some(next) = contents.get(1) else { break };
+            assert!(
+                next.text.contains(&format!("page {count} of ")),
+                "{}",
+                next.text
+            );
+            uri.clone_from(&next.uri);
+        }
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&whole).unwrap();
+        assert_eq!((rows.len(), &rows[39_999]["id"]), (40_000, &40_000.into()));
+        for page in [0, count + 1] {
+            let uri = format!("{RESULT}{}?page={page}", kept.handle);
+            let refused = engine.resource("ann", &uri).unwrap_err().to_string();
+            assert!(refused.contains(&format!("from 1 to {count}")), "{refused}");
+        }
+        let bad = engine.resource("ann", &format!("{RESULT}{}?page=x", kept.handle));
+        assert!(matches!(bad, Err(ResourceError::Form(_))));
+    }
 }

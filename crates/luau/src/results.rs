@@ -68,6 +68,8 @@ pub struct KeptResult {
     pub value: Value,
     /// Its size as JSON.
     pub bytes: usize,
+    /// What it is made of, in a few lines.
+    pub shape: String,
 }
 
 impl Results {
@@ -91,8 +93,8 @@ impl Results {
         Some(entry.result.clone())
     }
 
-    /// The handles of an owner, newest first.
-    pub fn handles(&self, owner: &str) -> Vec<String> {
+    /// The results of an owner by their handles, newest first.
+    pub fn of(&self, owner: &str) -> Vec<(String, Arc<KeptResult>)> {
         let mut store = lock(&self.kept);
         store.drop_older_than(Duration::from_secs(self.settings.keep_seconds));
         let own = store
@@ -100,10 +102,10 @@ impl Results {
             .iter()
             .filter(|(_, entry)| entry.owner == owner);
         let mut own: Vec<_> = own
-            .map(|(handle, entry)| (entry.number, handle.clone()))
+            .map(|(handle, entry)| (entry.number, (handle.clone(), entry.result.clone())))
             .collect();
-        own.sort_unstable_by(|a, b| b.cmp(a));
-        own.into_iter().map(|(_, handle)| handle).collect()
+        own.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
+        own.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Keeps a value and says where. `None` where it is larger than all that may be kept.
@@ -120,7 +122,12 @@ impl Results {
             preview: shape::preview(&value),
             expires_in_seconds: self.settings.keep_seconds,
         };
-        let result = Arc::new(KeptResult { value, bytes });
+        let shape = kept.shape.clone();
+        let result = Arc::new(KeptResult {
+            value,
+            bytes,
+            shape,
+        });
         let entry = Entry {
             owner: owner.to_owned(),
             number,
@@ -194,7 +201,9 @@ mod tests {
         assert_eq!(results.get("ann", &handle).unwrap().value, json!([10]));
         assert!(results.get("bob", &handle).is_none());
         assert!(results.get("ann", "res_1").is_none());
-        assert_eq!(results.handles("ann"), [handle]);
+        let own = results.of("ann");
+        assert_eq!((own.len(), &own[0].0), (1, &handle));
+        assert!(results.of("bob").is_empty());
     }
 
     #[test]

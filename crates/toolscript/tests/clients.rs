@@ -159,6 +159,7 @@ fn scenario(client: &mut Client, era: Era, stage: &Stage) {
     ends_a_slow_script_in_time(client);
     refuses_what_is_not_there(client);
     reads_resources(client, era);
+    reads_a_large_result(client, era);
     carries_credentials(client, stage);
     refuses_malformed_credentials(client, stage);
 }
@@ -449,6 +450,45 @@ fn reads_resources(client: &mut Client, era: Era) {
     );
 }
 
+fn reads_a_large_result(client: &mut Client, era: Era) {
+    let text = "local rows = {} for id = 1, 30000 do rows[id] = { id = id, name = 'row ' .. id } end return rows";
+    let answer = result(client.ask(script(text)));
+    let kept = &structured(&answer)["kept"];
+    assert_eq!(kept["shape"], "[30000 x { id: number, name: string }]");
+    let uri = kept["uri"].as_str().unwrap();
+    let link = &answer["content"][1];
+    assert_eq!(
+        (&link["type"], &link["uri"]),
+        (&json!("resource_link"), &kept["uri"])
+    );
+
+    let listed = result(client.ask(json!({"do": "list_resources"})));
+    let resources = listed["resources"].as_array().unwrap();
+    assert!(resources.iter().any(|one| one["uri"] == uri), "{listed:#}");
+
+    let mut whole = String::new();
+    let mut next = uri.to_owned();
+    loop {
+        let read = result(client.ask(json!({"do": "read_resource", "uri": next})));
+        let contents = read["contents"].as_array().unwrap();
+        whole.push_str(contents[0]["text"].as_str().unwrap());
+        let Some(more) = contents.get(1) else { break };
+        assert!(
+            more["text"].as_str().unwrap().contains("It goes on at"),
+            "{more:#}"
+        );
+        more["uri"].as_str().unwrap().clone_into(&mut next);
+    }
+    let rows: Vec<Value> = serde_json::from_str(&whole).unwrap();
+    assert_eq!(rows.len(), 30_000);
+    assert_eq!(rows[29_999], json!({"id": 30_000, "name": "row 30000"}));
+
+    let missing = json!({"do": "read_resource", "uri": "result://res_0"});
+    let refused = failure(client.ask(missing));
+    let code = if era == Era::Older { -32_002 } else { -32_602 };
+    assert_eq!(refused["code"], code, "{refused:?}");
+}
+
 fn carries_credentials(client: &mut Client, stage: &Stage) {
     let bearer = json!({"type": "bearer", "token": Sample::TOKEN});
     let basic = json!({"type": "basic", "username": Sample::USER, "password": Sample::PASSWORD});
@@ -519,6 +559,8 @@ fn check_secrets(heard: &str) {
         heard.lines().any(is_logged),
         "the log tells of the calls:\n{heard}"
     );
+    let has_script = heard.contains("local made = sdk.shop.create_pet(");
+    assert!(!has_script, "a script is nobody else's business:\n{heard}");
     // `ann:sample-password-91c0` as it travels.
     let basic = "YW5uOnNhbXBsZS1wYXNzd29yZC05MWMw";
     let secrets = [Sample::TOKEN, Sample::PASSWORD, Sample::KEY, basic];

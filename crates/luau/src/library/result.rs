@@ -121,7 +121,7 @@ fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Result<()> {
         let table = lua.create_table()?;
         table.raw_set(HANDLE, handle)?;
         table.raw_set("bytes", kept.bytes)?;
-        table.raw_set("shape", shape::shape(&kept.value))?;
+        table.raw_set("shape", kept.shape.as_str())?;
         table.set_metatable(Some(meta.clone()))?;
         table.set_readonly(true);
         Ok(table)

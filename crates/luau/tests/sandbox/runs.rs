@@ -477,10 +477,9 @@ async fn large_results_are_kept_and_read_piece_by_piece() {
         refused.message.contains("there is no result"),
         "{refused:?}"
     );
-    assert_eq!(
-        runtime.results().handles("ann"),
-        std::slice::from_ref(&kept.handle)
-    );
+    let own = runtime.results().of("ann");
+    assert_eq!((own.len(), &own[0].0), (1, &kept.handle));
+    assert_eq!(own[0].1.shape, kept.shape);
     assert_eq!(
         runtime.results().get("ann", &kept.handle).unwrap().value["total"],
         2000

@@ -77,12 +77,46 @@ fn json_value() -> impl Strategy<Value = Value> {
         Just(json!({"$base64": "not base64"})),
     ];
     leaf.prop_recursive(6, 60, 8, |inner| {
-        let key = prop_oneof![any::<String>(), "[a-z0-9]{0,3}"];
         prop_oneof![
             collection::vec(inner.clone(), 0..8).prop_map(Value::Array),
-            collection::vec((key, inner), 0..8)
+            collection::vec((key(), inner), 0..8)
                 .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]
+    })
+}
+
+/// Keys of every kind, those that could mean something to Luau or to the bridge among them.
+fn key() -> impl Strategy<Value = String> {
+    let odd = [
+        "",
+        "1",
+        "-1",
+        "1.5",
+        "true",
+        "nil",
+        "__index",
+        "__metatable",
+        "$base64",
+        "\0",
+        "a\0b",
+        "\u{feff}",
+        "end",
+    ];
+    prop_oneof![
+        any::<String>(),
+        "[a-z0-9]{0,3}",
+        prop::sample::select(odd.map(str::to_owned).to_vec()),
+    ]
+}
+
+/// A value far down, in lists (`None`) and fields.
+fn deep_value() -> impl Strategy<Value = Value> {
+    let around = collection::vec(prop::option::of(key()), 0..85);
+    (json_value(), around).prop_map(|(value, around)| {
+        around.into_iter().fold(value, |inner, key| match key {
+            None => Value::Array(vec![inner]),
+            Some(key) => Value::Object(Map::from_iter([(key, inner)])),
+        })
     })
 }
 
@@ -145,7 +179,9 @@ fn json_survives_the_round_trip() {
         }
         Ok(())
     };
-    runner.run(&json_value(), check).unwrap();
+    runner
+        .run(&prop_oneof![3 => json_value(), 1 => deep_value()], check)
+        .unwrap();
 }
 
 /// Luau expressions of every kind, sensible or not.

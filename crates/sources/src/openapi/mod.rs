@@ -4,6 +4,7 @@ mod cache;
 mod call;
 mod load;
 mod manifest;
+mod media;
 pub mod operation;
 mod sdk;
 mod settings;

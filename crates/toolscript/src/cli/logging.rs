@@ -2,7 +2,14 @@
 
 use std::io;
 
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing::{Level, Metadata};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, Registry,
+    filter::{FilterExt as _, filter_fn},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 use super::options::{LogFormat, OutputOptions};
 
@@ -10,12 +17,24 @@ use super::options::{LogFormat, OutputOptions};
 pub(crate) fn start(options: &OutputOptions) {
     let filter =
         EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives(options)));
-    let lines = fmt().with_env_filter(filter).with_writer(io::stderr);
-    let started = match options.log_format {
-        LogFormat::Text => lines.with_ansi(false).try_init(),
-        LogFormat::Json => lines.json().try_init(),
+    let filter = filter.and(filter_fn(is_fit_to_print));
+    // Whoever closes our standard error must not bring down what tries to write a line there.
+    let lines = fmt::layer()
+        .with_writer(io::stderr)
+        .log_internal_errors(false);
+    let lines = match options.log_format {
+        LogFormat::Text => lines.with_ansi(false).with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
     };
+    let started = Registry::default().with(lines).try_init();
     debug_assert!(started.is_ok(), "logging starts once");
+}
+
+/// The MCP library writes whole messages to its finer logs: scripts, arguments and the credentials
+/// a client brought, whoever asked for them.
+fn is_fit_to_print(line: &Metadata<'_>) -> bool {
+    let is_mcp = line.target() == "rmcp" || line.target().starts_with("rmcp::");
+    !is_mcp || *line.level() <= Level::INFO
 }
 
 /// `rmcp::service` calls it an error when a client hangs up before its answer is written, which

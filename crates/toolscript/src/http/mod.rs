@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
-use axum::{Json, Router, routing::get};
+use axum::{Json, Router, routing::get, serve::ListenerExt as _};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
@@ -23,6 +23,12 @@ pub(crate) async fn serve(
     let address = listener.local_addr()?;
     check_reach(address, &engine.settings().server)?;
     let router = router(engine, address, shutdown.clone());
+    // An answer is written once and whole: waiting for more to send with it only makes it late.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "connection stays delayed");
+        }
+    });
     axum::serve(listener, router)
         .with_graceful_shutdown(shutdown.cancelled_owned())
         .await?;

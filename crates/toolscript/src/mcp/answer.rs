@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{self, CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 use toolscript_engine::{
     Kept, Outcome, ScriptError, ScriptResult,
     discover::{Docs, Found, Page, Row, SourceRow},
+    resources::Resource,
 };
 
 /// A part of a list, from where the cursor says; `None` where it is no cursor of ours.
@@ -91,8 +92,30 @@ pub(super) fn outcome(outcome: &Outcome) -> CallToolResult {
         let _infallible = write!(text, "\n[log] {}", line.text);
     }
     let mut result = structured(outcome, text);
+    if let (Ok(ScriptResult::Kept(kept)), Some(content)) =
+        (&outcome.result, &mut result.structured_content)
+    {
+        content["kept"]["uri"] = Value::from(Resource::from(kept).uri);
+    }
     result.is_error = Some(outcome.result.is_err());
     result
+}
+
+/// The way to a result that was too large to hand over.
+pub(super) fn link(outcome: &Outcome) -> Option<ContentBlock> {
+    match &outcome.result {
+        Ok(ScriptResult::Kept(kept)) => {
+            Some(ContentBlock::resource_link(resource(Resource::from(kept))))
+        }
+        _ => None,
+    }
+}
+
+/// A resource as the protocol describes one.
+pub(super) fn resource(resource: Resource) -> model::Resource {
+    model::Resource::new(resource.uri, resource.name)
+        .with_description(resource.description)
+        .with_mime_type(resource.media_type)
 }
 
 /// One line that says what failed and where, one that says what to do.
@@ -112,8 +135,9 @@ fn describe(error: &ScriptError) -> String {
 fn describe_kept(kept: &Kept) -> String {
     format!(
         "the result has {} bytes and was kept as `{handle}`; read parts of it in a further script: \
-         result(\"{handle}\"):path(\"a.b\"), :slice(1, 10), :grep(\"text\")\nshape: {}\npreview: {}",
+         result(\"{handle}\"):path(\"a.b\"), :slice(1, 10), :grep(\"text\"); or all of it as the resource {}\nshape: {}\npreview: {}",
         kept.bytes,
+        Resource::from(kept).uri,
         kept.shape,
         kept.preview,
         handle = kept.handle,

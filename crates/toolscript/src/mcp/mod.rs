@@ -15,9 +15,8 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, InputResponses,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-        ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter,
-        Tool,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+        ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -34,6 +33,9 @@ const MOST_DOCS: usize = 32 * 1024;
 const PAGE: usize = 100;
 /// How long `instructions` may get: clients cut at 2,048 characters.
 const LONGEST_INSTRUCTIONS: usize = 1_900;
+
+/// Everybody who is let in is the same person, to whom every kept result belongs.
+const OWNER: &str = "";
 
 /// The MCP server. Cheap to clone: HTTP makes one per request.
 #[derive(Debug, Clone)]
@@ -163,6 +165,7 @@ impl Handler {
                         text: asked.script,
                         timeout_ms: asked.timeout_ms,
                         credentials,
+                        owner: OWNER.to_owned(),
                         ..Script::default()
                     };
                     Ok(Running::start(self.engine.clone(), script, Way::of(&cx)))
@@ -300,13 +303,9 @@ impl ServerHandler for Handler {
         _cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let page = answer::page_of(self.engine.resources(), cursor.as_deref(), PAGE)
+        let page = answer::page_of(self.engine.resources(OWNER), cursor.as_deref(), PAGE)
             .ok_or_else(|| ErrorData::invalid_params("that is not a cursor of this list", None))?;
-        let resources = page.items.into_iter().map(|resource| {
-            Resource::new(resource.uri, resource.name)
-                .with_description(resource.description)
-                .with_mime_type("text/plain")
-        });
+        let resources = page.items.into_iter().map(answer::resource);
         let mut result = ListResourcesResult::with_all_items(resources.collect());
         result.next_cursor = page.next_cursor;
         Ok(result)
@@ -320,7 +319,7 @@ impl ServerHandler for Handler {
         let templates = TEMPLATES.iter().map(|template| {
             ResourceTemplate::new(template.uri, template.name)
                 .with_description(template.description)
-                .with_mime_type("text/plain")
+                .with_mime_type(template.media_type)
         });
         Ok(ListResourceTemplatesResult::with_all_items(
             templates.collect(),
@@ -332,12 +331,14 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         _cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let text = self
+        let contents = self
             .engine
-            .resource(&request.uri)
+            .resource(OWNER, &request.uri)
             .map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type("text/plain");
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        let contents = contents.into_iter().map(|content| {
+            ResourceContents::text(content.text, content.uri).with_mime_type(content.media_type)
+        });
+        Ok(ReadResourceResult::new(contents.collect()).into())
     }
 }
 

@@ -12,7 +12,10 @@ use std::{
 
 use rmcp::{
     RoleServer,
-    model::{CallToolResponse, InputRequests, InputRequiredResult, InputResponses},
+    model::{
+        CallToolResponse, CallToolResult, InputRequests, InputRequiredResult, InputResponses,
+        ProtocolVersion,
+    },
     service::RequestContext,
 };
 use tokio::{
@@ -103,7 +106,7 @@ impl Running {
                     if let Some(reporter) = reporter {
                         reporter.flush().await;
                     }
-                    return finished(outcome).into();
+                    return finished(cx, outcome).into();
                 }
                 () = cx.ct.cancelled() => {
                     return answer::problem("the call was cancelled").into();
@@ -147,11 +150,23 @@ impl Running {
     }
 }
 
-fn finished(outcome: Result<Outcome, tokio::task::JoinError>) -> rmcp::model::CallToolResult {
-    match outcome {
-        Ok(outcome) => answer::outcome(&outcome),
-        Err(error) => answer::problem(&format!("the run broke off: {error}")),
+fn finished(
+    cx: &RequestContext<RoleServer>,
+    outcome: Result<Outcome, tokio::task::JoinError>,
+) -> CallToolResult {
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return answer::problem(&format!("the run broke off: {error}")),
+    };
+    let mut result = answer::outcome(&outcome);
+    // Clients of the revisions before refuse an answer with a kind of content they do not know.
+    let knows_links = cx
+        .protocol_version()
+        .is_none_or(|version| ProtocolVersion::V_2025_06_18 <= version);
+    if knows_links {
+        result.content.extend(answer::link(&outcome));
     }
+    result
 }
 
 /// Questions, and where their answers go.

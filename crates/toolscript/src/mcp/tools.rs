@@ -99,6 +99,7 @@ fn executing(name: &'static str, title: &str, description: &'static str) -> Tool
     }, "required": ["script"]});
     let output = json!({"properties": {
         "result": {},
+        "kept": {"type": "object"},
         "error": {"type": "object"},
         "logs": {"type": "array"},
         "stats": {"type": "object"},

@@ -11,8 +11,11 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolscript_catalog::binary;
 
-use super::{encode, media, multipart, refusal::Refusal, style};
-use crate::openapi::operation::{Encoding, FieldEncoding, Parameter, RequestBody, Style};
+use super::{encode, multipart, refusal::Refusal, style};
+use crate::openapi::{
+    media,
+    operation::{Encoding, FieldEncoding, Parameter, RequestBody, Style},
+};
 
 /// A body ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 mod address;
 mod body;
 mod encode;
-mod media;
 mod multipart;
 mod oauth;
 mod paging;

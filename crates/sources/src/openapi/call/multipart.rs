@@ -20,8 +20,8 @@ use std::{
 use serde_json::{Map, Value};
 use toolscript_catalog::binary;
 
-use super::{body, encode as percent, media, refusal::Refusal, style};
-use crate::openapi::operation::FieldEncoding;
+use super::{body, encode as percent, refusal::Refusal, style};
+use crate::openapi::{media, operation::FieldEncoding};
 
 /// The content type of a file nobody described.
 const ANY_FILE: &str = "application/octet-stream";

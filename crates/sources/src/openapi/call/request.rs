@@ -8,13 +8,16 @@ use url::Url;
 use super::{
     address::Target,
     body::{self, Payload},
-    encode, media,
+    encode,
     refusal::Refusal,
     security::Proof,
     style,
 };
 use crate::{
-    openapi::operation::{Location, Operation, Parameter},
+    openapi::{
+        media,
+        operation::{Location, Operation, Parameter},
+    },
     outbound::Request,
 };
 

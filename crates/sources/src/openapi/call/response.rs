@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use toolscript_catalog::binary;
 
-use super::media::{self, Media};
+use crate::openapi::media::{self, Media};
 use crate::outbound::Answer;
 
 /// Headers that carry credentials; an error does not repeat them.
@@ -47,11 +47,11 @@ pub(super) fn value(answer: &Answer) -> Result<Value, Unreadable> {
         Media::Json => json(&answer.body, content_type).map_err(unreadable),
         Media::JsonLines => lines(&decode(&answer.body, content_type)).map_err(unreadable),
         Media::Events => Ok(events(&decode(&answer.body, content_type))),
-        Media::Text => Ok(Value::String(
+        Media::Text | Media::Form => Ok(Value::String(
             decode(&answer.body, content_type).into_owned(),
         )),
         Media::Binary => Ok(binary::encode(&answer.body)),
-        Media::Unknown => Ok(guess(&answer.body)),
+        Media::Multipart | Media::Wildcard | Media::Other => Ok(guess(&answer.body)),
     }
 }
 

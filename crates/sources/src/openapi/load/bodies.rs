@@ -10,11 +10,14 @@ use toolscript_catalog::{
 use super::{
     compiler::Compiler,
     examples,
-    media::{self, Media},
     parameters::{Inputs, parse_style, style},
+    rank,
     view::View,
 };
-use crate::openapi::operation::{Encoding, FieldEncoding, Location, RequestBody};
+use crate::openapi::{
+    media::Media,
+    operation::{Encoding, FieldEncoding, Location, RequestBody},
+};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -57,7 +60,7 @@ impl<'b> Compiler<'b> {
             return None;
         };
         let encoding = encoding(media_type, media);
-        let sent = if media::kind(media_type) == Media::Wildcard {
+        let sent = if Media::of(media_type) == Media::Wildcard {
             usual_type(encoding)
         } else {
             media_type
@@ -86,8 +89,8 @@ impl<'b> Compiler<'b> {
         let consumes = self.media_types(operation, "consumes");
         let media_type = consumes
             .into_iter()
-            .min_by_key(|media_type| media::request_rank(media_type));
-        let media_type = media_type.filter(|media_type| media::kind(media_type) != Media::Wildcard);
+            .min_by_key(|media_type| rank::request_rank(media_type));
+        let media_type = media_type.filter(|media_type| Media::of(media_type) != Media::Wildcard);
         let media_type = media_type.unwrap_or_else(|| JSON.to_owned());
         let encoding = encoding(&media_type, parameter);
         let body = Body {
@@ -118,10 +121,10 @@ impl<'b> Compiler<'b> {
         let consumes = self.media_types(operation, "consumes");
         let says_multipart = consumes
             .iter()
-            .any(|media_type| media::kind(media_type) == Media::Multipart);
+            .any(|media_type| Media::of(media_type) == Media::Multipart);
         let says_form = consumes
             .iter()
-            .any(|media_type| media::kind(media_type) == Media::Form);
+            .any(|media_type| Media::of(media_type) == Media::Form);
         let multipart =
             form.iter().any(|(_, view)| is_file(view)) || (says_multipart && !says_form);
         let mut fields = Vec::new();
@@ -215,10 +218,10 @@ fn is_binary(ty: &Type, types: &Types) -> bool {
 /// The content type to send: JSON if there is one, files as multipart, then the rest.
 fn choose<'v, 'b>(content: &'v [(&'b str, View<'b>)]) -> Option<(&'b str, &'v View<'b>)> {
     let rank = |(media_type, media): &&'v (&'b str, View<'b>)| {
-        let rank = media::request_rank(media_type);
-        let carries_files = media::kind(media_type) == Media::Multipart && has_files(media);
+        let rank = rank::request_rank(media_type);
+        let carries_files = Media::of(media_type) == Media::Multipart && has_files(media);
         if carries_files {
-            rank.min(media::request_rank(FORM) - 1)
+            rank.min(rank::request_rank(FORM) - 1)
         } else {
             rank
         }
@@ -241,7 +244,7 @@ fn has_files(media: &View<'_>) -> bool {
 }
 
 fn encoding(media_type: &str, media: &View<'_>) -> Encoding {
-    match media::kind(media_type) {
+    match Media::of(media_type) {
         Media::Json => Encoding::Json,
         Media::JsonLines => Encoding::JsonLines,
         Media::Form => Encoding::Form,

@@ -2,11 +2,8 @@
 
 use toolscript_catalog::{Outcome, Type, function::Returns};
 
-use super::{
-    compiler::Compiler,
-    media::{self, Media},
-    view::View,
-};
+use super::{compiler::Compiler, rank, view::View};
+use crate::openapi::media::Media;
 
 /// What the responses of an operation say.
 #[derive(Debug, Default)]
@@ -32,7 +29,7 @@ impl<'b> Compiler<'b> {
         let contents = self.contents(operation, response);
         let chosen = contents
             .iter()
-            .min_by_key(|content| media::response_rank(&content.media_type));
+            .min_by_key(|content| rank::response_rank(&content.media_type));
         let ty = match chosen {
             Some(content) => self.response_type(content),
             // A redirect leads to an answer nobody describes.
@@ -85,7 +82,7 @@ impl<'b> Compiler<'b> {
 
     fn response_type(&mut self, content: &Content<'b>) -> Type {
         let schema = content.schema.as_ref();
-        match media::kind(&content.media_type) {
+        match Media::of(&content.media_type) {
             Media::JsonLines | Media::Events => self.sequence_type(content),
             Media::Binary => Type::Binary,
             Media::Text | Media::Form => Type::string(),
@@ -115,7 +112,7 @@ impl<'b> Compiler<'b> {
         let contents = failures.flat_map(|(_, response)| self.contents(operation, response));
         let types = contents.map(|content| content.media_type);
         types
-            .filter(|media_type| media::kind(media_type) == Media::Json)
+            .filter(|media_type| Media::of(media_type) == Media::Json)
             .collect()
     }
 }

@@ -19,6 +19,7 @@ mod failure;
 mod greeting;
 pub mod guard;
 mod handler;
+mod introspect;
 mod link;
 mod listing;
 mod server;
@@ -32,6 +33,7 @@ mod types;
 mod upstream;
 mod wire;
 
+pub use introspect::{IntrospectError, Introspection, Trouble, introspect};
 pub use server::Server;
 pub use settings::{Approve, ApproveRule, Settings, ToolFilter, Transport};
 

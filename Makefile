@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: run test check bench fmt clients
+.PHONY: run test check bench fmt others
 
 run: ## Start the demo: a sample API, its functions, and an MCP server on 127.0.0.1:8080
 	$(CARGO) run --quiet -p toolscript -- demo
 
-test: check clients ## Everything CI runs
+test: check others ## Everything CI runs
+	$(CARGO) fetch --quiet --locked
 	$(CARGO) test --workspace --quiet
 
 check: ## Format and lints
@@ -16,8 +17,10 @@ check: ## Format and lints
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	 else echo "cargo-deny is not installed: licences not checked (cargo install cargo-deny)"; fi
 
-clients: ## The MCP clients the tests talk with, from PyPI and npm
+others: ## What others wrote and the tests talk with: MCP clients, MCP servers, the conformance suite
 	tests/clients/setup
+	tests/servers/setup
+	tests/conformance/setup
 
 bench: ## Figures, not tests: catalog, runtime, MCP servers
 	bench/run

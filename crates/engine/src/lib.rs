@@ -7,6 +7,7 @@ pub mod discover;
 mod dispatcher;
 mod generate;
 mod guide;
+pub mod mcp_servers;
 mod registry;
 mod reload;
 pub mod resources;

@@ -340,7 +340,9 @@ mod tests {
         let file = folder.path().join("toolscript.toml");
         let text = "[apis.pets]\nspec = 'pets.yaml'";
         let config = Config::parse(Path::new(&file), text, &|_| None).unwrap();
-        let engine = Engine::open(config, crate::Patience::Unlimited, None).await.unwrap();
+        let engine = Engine::open(config, crate::Patience::Unlimited, None)
+            .await
+            .unwrap();
         (folder, engine)
     }
 

@@ -9,6 +9,7 @@
 
 mod support {
     pub(crate) mod client;
+    pub(crate) mod installed;
     pub(crate) mod program;
     pub(crate) mod stage;
 }

@@ -35,6 +35,7 @@ use super::{
     failure::{Failure, words},
     greeting::{GreetError, Greeting, Opening, greet},
     handler::{Handler, News, Progress, introduction},
+    introspect::Trouble,
     listing,
     settings::Transport,
     sse::{LegacySse, SseProblem},
@@ -90,12 +91,15 @@ pub(super) enum ConnectError {
         .after.as_secs_f64()
     )]
     Timeout { after: Duration, details: String },
+    /// What came was no MCP.
+    #[error("no answer within {} s; is it an MCP server?{details}", .after.as_secs_f64())]
+    Gibberish { after: Duration, details: String },
     /// There is no common protocol.
     #[error("{problem}{details}")]
     Protocol { problem: String, details: String },
     /// The remote server cannot be reached or does not answer as one.
-    #[error("{0}")]
-    Remote(String),
+    #[error("{problem}")]
+    Remote { problem: String, trouble: Trouble },
     /// The server is there but its tools are not.
     #[error("its tools cannot be listed: {0}")]
     Listing(#[source] Failure),
@@ -106,8 +110,39 @@ impl ConnectError {
     fn is_disagreement(&self) -> bool {
         matches!(
             self,
-            Self::Protocol { .. } | Self::Ended { .. } | Self::Remote(_)
+            Self::Protocol { .. } | Self::Ended { .. } | Self::Remote { .. }
         )
+    }
+
+    /// What it comes down to.
+    pub(super) fn trouble(&self) -> Trouble {
+        match self {
+            Self::Start { .. } | Self::Ended { .. } => Trouble::CouldNotStart,
+            Self::Timeout { .. } => Trouble::TimedOut,
+            Self::Gibberish { .. } => Trouble::Malformed,
+            Self::Protocol { .. } => Trouble::Protocol,
+            Self::Remote { trouble, .. } => *trouble,
+            Self::Listing(failure) => match failure {
+                Failure::Timeout(_) => Trouble::TimedOut,
+                Failure::Senseless(_) => Trouble::Malformed,
+                Failure::Unavailable(_) => Trouble::CouldNotStart,
+                _ => Trouble::Protocol,
+            },
+        }
+    }
+
+    fn disagreement(problem: impl ToString) -> Self {
+        Self::Remote {
+            problem: problem.to_string(),
+            trouble: Trouble::Protocol,
+        }
+    }
+
+    fn over_http(error: &StreamableHttpError<WireError>) -> Self {
+        Self::Remote {
+            problem: words(error),
+            trouble: Trouble::over_http(error),
+        }
     }
 }
 
@@ -253,7 +288,8 @@ impl Connector {
                 Misstart::Ended(fate(&mut child, &noise).await)
             }
             Some(error) => Misstart::Disagreed(error.to_string()),
-            None => Misstart::Silent(self.upstream.start_timeout),
+            None if noise.describe().is_empty() => Misstart::Silent(self.upstream.start_timeout),
+            None => Misstart::Babbled(self.upstream.start_timeout),
         };
         let details = format!("{}{}", noise.describe(), child.tail().last_words().await);
         Err(problem.with(details))
@@ -317,8 +353,8 @@ impl Connector {
     async fn sse(&self, wire: Wire, remote: &Remote) -> Result<Line, ConnectError> {
         let opened = LegacySse::open(wire, remote).await;
         let mut transport = opened.map_err(|problem| match problem {
-            SseProblem::Listen(error) => ConnectError::Remote(words(&error)),
-            other => ConnectError::Remote(other.to_string()),
+            SseProblem::Listen(error) => ConnectError::over_http(&error),
+            other => ConnectError::disagreement(other),
         })?;
         // This transport is older than the new era.
         let opening = Opening {
@@ -326,7 +362,7 @@ impl Connector {
             patience: None,
         };
         let greeting = greet(&mut transport, &introduction(), opening).await;
-        let greeting = greeting.map_err(|error| ConnectError::Remote(error.to_string()))?;
+        let greeting = greeting.map_err(ConnectError::disagreement)?;
         self.serve(transport, greeting, "sse").await
     }
 
@@ -334,7 +370,7 @@ impl Connector {
         if let Some(wire) = self.wire.get() {
             return Ok(wire.clone());
         }
-        let wire = Wire::new().map_err(|error| ConnectError::Remote(error.to_string()))?;
+        let wire = Wire::new().map_err(ConnectError::disagreement)?;
         Ok(self.wire.get_or_init(|| wire).clone())
     }
 
@@ -369,7 +405,7 @@ impl Connector {
             }
         };
         tokio::spawn(service);
-        let gone = |_| ConnectError::Remote("the connection closed at once".to_owned());
+        let gone = |_| ConnectError::disagreement("the connection closed at once");
         let peer = peer.await.map_err(gone)?;
         let connection = Arc::new(Connection::new(peer, handler, info, kind));
         if era == Era::Stateless && reports_changes(&connection.info) {
@@ -392,6 +428,7 @@ enum Misstart {
     Ended(String),
     Disagreed(String),
     Silent(Duration),
+    Babbled(Duration),
 }
 
 impl Misstart {
@@ -400,6 +437,7 @@ impl Misstart {
             Self::Ended(problem) => ConnectError::Ended { problem, details },
             Self::Disagreed(problem) => ConnectError::Protocol { problem, details },
             Self::Silent(after) => ConnectError::Timeout { after, details },
+            Self::Babbled(after) => ConnectError::Gibberish { after, details },
         }
     }
 }
@@ -420,7 +458,7 @@ impl From<&GreetError<StreamableHttpError<WireError>>> for Refusal {
                     StreamableHttpError::Client(WireError::Status { status, .. })
                         if matches!(status.as_u16(), 400 | 404 | 405)
                 ),
-                error: ConnectError::Remote(words(error)),
+                error: ConnectError::over_http(error),
             },
             other => Self {
                 error: Misstart::Disagreed(other.to_string()).with(String::new()),

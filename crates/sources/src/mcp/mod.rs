@@ -19,6 +19,7 @@ mod failure;
 mod greeting;
 pub mod guard;
 mod handler;
+mod introspect;
 mod link;
 mod listing;
 mod server;
@@ -32,6 +33,7 @@ mod types;
 mod upstream;
 mod wire;
 
+pub use introspect::{IntrospectError, Introspection, Trouble, introspect};
 pub use server::Server;
 pub use settings::{Approve, ApproveRule, Settings, ToolFilter, Transport};
 
@@ -71,15 +73,7 @@ impl Kind for Mcp {
         name: SourceName,
         settings: Value,
     ) -> Result<Arc<dyn Source>, SettingsError> {
-        let settings = serde_path_to_error::deserialize(settings).map_err(|error| {
-            let key = error.path().to_string();
-            SettingsError {
-                // The path of a fault at the top is a dot.
-                key: if key == "." { String::new() } else { key },
-                problem: error.inner().to_string(),
-            }
-        })?;
-        Ok(open(cx, name, settings)?)
+        Ok(open(cx, name, self::settings(settings)?)?)
     }
 
     async fn open_unnamed(
@@ -89,6 +83,18 @@ impl Kind for Mcp {
     ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError> {
         Err(UnnamedError::Nameless)
     }
+}
+
+/// Reads settings as they stand in a configuration.
+pub fn settings(settings: Value) -> Result<Settings, SettingsError> {
+    serde_path_to_error::deserialize(settings).map_err(|error| {
+        let key = error.path().to_string();
+        SettingsError {
+            // The path of a fault at the top is a dot.
+            key: if key == "." { String::new() } else { key },
+            problem: error.inner().to_string(),
+        }
+    })
 }
 
 /// Checks the settings and opens a server, which connects when it is first listed.

@@ -222,11 +222,13 @@ fn arguments<T: DeserializeOwned>(request: CallToolRequestParams) -> Result<T, C
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
+        // There are no prompts yet; but `prompts/list` is answered, and what is answered is declared.
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_list_changed()
+            .enable_prompts()
             .build();
         let identity =
             Implementation::new("toolscript", env!("CARGO_PKG_VERSION")).with_title("toolscript");

@@ -98,7 +98,7 @@ fn executing(name: &'static str, title: &str, description: &'static str) -> Tool
         "timeout_ms": {"type": "integer"},
     }, "required": ["script"]});
     let output = json!({"properties": {
-        "result": {},
+    "result": anything(),
         "kept": {"type": "object"},
         "error": {"type": "object"},
         "logs": {"type": "array"},
@@ -148,6 +148,12 @@ fn page() -> Value {
         "total": {"type": "integer"},
         "next_cursor": {"type": "string"},
     }, "required": ["items", "total"]})
+}
+
+/// Any value. Some clients take neither an empty schema nor a list of types.
+fn anything() -> Value {
+    let kinds = ["object", "array", "string", "number", "boolean", "null"];
+    json!({"anyOf": kinds.map(|kind| json!({"type": kind}))})
 }
 
 /// An object schema out of its properties.

@@ -2,16 +2,12 @@
 //!
 //! The programs are in `tests/clients`; `tests/clients/python/client.py` says how to talk to them.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::HashMap, path::PathBuf, process::Command};
 
 use serde_json::{Map, Value, json};
 
 use super::{
+    installed::{installed, repository_tests},
     program::Program,
     stage::{Serving, Stage},
 };
@@ -157,7 +153,7 @@ fn parse(line: &str) -> Value {
 impl Kit {
     fn command(self) -> Command {
         let home = home();
-        let programs = programs();
+        let programs = repository_tests("clients");
         match self {
             Self::Python => {
                 let mut command = Command::new(home.join("venv/bin/python"));
@@ -165,7 +161,7 @@ impl Kit {
                 command
             }
             Self::TypeScript1 | Self::TypeScript2 => {
-                let mut command = Command::new(home.join("node"));
+                let mut command = Command::new(home.join("bin/node"));
                 command.env("NODE_PATH", home.join("node_modules"));
                 command.arg(programs.join("typescript/client.cjs"));
                 command.arg(if matches!(self, Self::TypeScript1) {
@@ -179,32 +175,11 @@ impl Kit {
     }
 }
 
-fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients")
-}
-
-/// Where `tests/clients/setup` puts what the clients need, in the versions it names today.
 fn home() -> PathBuf {
-    let variable = |name| {
-        std::env::var_os(name)
-            .filter(|text| !text.is_empty())
-            .map(PathBuf::from)
-    };
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let home = cache.expect("HOME is set").join("toolscript/clients");
     let pins = [
-        "setup",
-        "python/requirements.txt",
-        "typescript/package.json",
+        "clients/setup",
+        "clients/python/requirements.txt",
+        "clients/typescript/package.json",
     ];
-    let pins: String = pins
-        .map(|pin| fs::read_to_string(programs().join(pin)).unwrap())
-        .concat();
-    let installed = fs::read_to_string(home.join("stamp")).unwrap_or_default();
-    assert!(
-        installed == pins,
-        "no MCP clients in {}: run tests/clients/setup (make test does)",
-        home.display()
-    );
-    home
+    installed("clients", &pins)
 }

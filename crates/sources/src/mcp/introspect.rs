@@ -1,0 +1,131 @@
+//! Looks at a server once: connects, lists its tools, lets go; and tells apart what may go wrong.
+
+use std::collections::BTreeMap;
+
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use serde_json::Value;
+use toolscript_catalog::{Listing, SourceName};
+
+use super::{
+    connect::Connector,
+    era::Memory,
+    settings::Settings,
+    tool::{Compiled, compile},
+    upstream::Upstream,
+    wire::WireError,
+};
+use crate::{Context, SettingsError};
+
+/// What a server turned out to be.
+#[derive(Debug)]
+pub struct Introspection {
+    /// How it is spoken to: `stdio`, `http` or `sse`.
+    pub transport: &'static str,
+    /// The revision of the protocol that was agreed on.
+    pub revision: String,
+    /// Its tools as functions.
+    pub listing: Listing,
+    /// What each tool takes, as the server says it, by the name the server knows the tool by.
+    pub input_schemas: BTreeMap<String, Value>,
+}
+
+/// What a server that could not be looked at suffers from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Its settings make no sense.
+    Settings,
+    /// The program is not there, or ended before it answered.
+    CouldNotStart,
+    /// Nobody answers at the address.
+    Unreachable,
+    /// It wants to know who is calling.
+    Login,
+    /// It answered, but there is no understanding.
+    Protocol,
+    /// It did not answer in time.
+    TimedOut,
+    /// What it answered is no MCP.
+    Malformed,
+}
+
+/// Why a server could not be looked at.
+#[derive(Debug, thiserror::Error)]
+#[error("{problem}")]
+pub struct IntrospectError {
+    /// What it comes down to.
+    pub trouble: Trouble,
+    /// What happened, in words; the last lines of its stderr among them.
+    pub problem: String,
+}
+
+impl Trouble {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Settings => "bad settings",
+            Self::CouldNotStart => "could not start",
+            Self::Unreachable => "not reachable",
+            Self::Login => "login needed",
+            Self::Protocol => "protocol error",
+            Self::TimedOut => "timed out",
+            Self::Malformed => "malformed answer",
+        }
+    }
+
+    pub(super) fn over_http(error: &StreamableHttpError<WireError>) -> Self {
+        match error {
+            StreamableHttpError::Client(WireError::Line(_)) => Self::Unreachable,
+            StreamableHttpError::Client(WireError::Status { status, .. })
+                if matches!(status.as_u16(), 401 | 403) =>
+            {
+                Self::Login
+            }
+            StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
+                Self::Login
+            }
+            StreamableHttpError::Client(WireError::Malformed { .. })
+            | StreamableHttpError::UnexpectedContentType(_) => Self::Malformed,
+            _ => Self::Protocol,
+        }
+    }
+}
+
+impl From<SettingsError> for IntrospectError {
+    fn from(error: SettingsError) -> Self {
+        Self {
+            trouble: Trouble::Settings,
+            problem: format!("`{}` {}", error.key, error.problem),
+        }
+    }
+}
+
+/// Connects to a server, lists all its tools and lets go of it again.
+pub async fn introspect(
+    cx: &Context,
+    name: SourceName,
+    settings: Settings,
+) -> Result<Introspection, IntrospectError> {
+    let upstream = Upstream::check(name, settings, &cx.folder)?;
+    let memory = Memory::new(cx.state.as_deref(), &upstream);
+    let connector = Connector::new(upstream, memory);
+    let line = connector.connect().await.map_err(|error| IntrospectError {
+        trouble: error.trouble(),
+        problem: error.to_string(),
+    })?;
+    let (info, transport) = (line.connection.info.clone(), line.connection.transport);
+    let fetched = line.connection.take_fetched().unwrap_or_default();
+    line.close().await;
+    connector.childless().await;
+    let schema = |tool: &rmcp::model::Tool| {
+        let schema = Value::Object(tool.input_schema.as_ref().clone());
+        (tool.name.to_string(), schema)
+    };
+    let input_schemas = fetched.tools.iter().map(schema).collect();
+    let Compiled { listing, .. } = compile(connector.upstream(), &info, fetched);
+    Ok(Introspection {
+        transport,
+        revision: info.protocol_version.to_string(),
+        listing,
+        input_schemas,
+    })
+}

@@ -1,4 +1,5 @@
-//! JSON Schema to [`Type`]: the only way in, for every dialect a document may speak.
+//! JSON Schema to [`Type`]: the only way in, for every dialect a document may speak. The way back
+//! is [`write`].
 //!
 //! Draft 4 as OpenAPI 2.0 and 3.0 bend it, and 2020-12 as OpenAPI 3.1 and MCP use
 //! it, are read by the same rules: whatever a schema says that we understand is
@@ -9,11 +10,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::Value;
 
 use crate::{
-    Field, Node, Type, TypeName, Types, Warning,
+    Field, Node, Type, TypeName, Types, Warning, binary,
     ty::{Array, Definition, Discriminator, Extra, Number, Object, Pattern, Text, Union},
 };
 
 mod merge;
+pub mod write;
 
 /// How deep inline schemas may nest before the rest is taken as `any`.
 const DEEPEST: usize = 48;
@@ -380,7 +382,11 @@ impl<'a, R: Resolver> Reader<'a, R> {
                 fields.push(Field::required(name, Type::Any));
             }
         }
-        Type::Object(Object { fields, extra })
+        let is_bytes = |field: &Field| &*field.name == binary::KEY && field.required;
+        match fields.as_slice() {
+            [only] if is_bytes(only) && extra == Extra::Closed => Type::Binary,
+            _ => Type::Object(Object { fields, extra }),
+        }
     }
 
     /// The properties of an object; a few documents keep the whole table behind a reference.

@@ -1,6 +1,7 @@
 //! `Type`: the one model of what a value may be, whatever kind of source it came from.
 //!
-//! `schema` is the only way in, `render` the only way out, `validate` the judge.
+//! `schema` is the only way in, `render` the only way out for readers and `schema::write` for
+//! programs, `validate` the judge.
 
 use std::{collections::BTreeMap, fmt, sync::OnceLock};
 

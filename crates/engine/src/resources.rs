@@ -329,7 +329,7 @@ fn paged<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Script, ScriptResult, config::Config};
+    use crate::{Patience, Script, ScriptResult, config::Config};
     use std::path::Path;
 
     const DOCUMENT: &str = "openapi: 3.1.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets: {get: {operationId: pets, responses: {}}}\n";
@@ -340,7 +340,7 @@ mod tests {
         let file = folder.path().join("toolscript.toml");
         let text = "[apis.pets]\nspec = 'pets.yaml'";
         let config = Config::parse(Path::new(&file), text, &|_| None).unwrap();
-        let engine = Engine::open(config, crate::Patience::Unlimited, None)
+        let engine = Engine::open(config, Patience::Unlimited, None)
             .await
             .unwrap();
         (folder, engine)

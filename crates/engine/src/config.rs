@@ -6,9 +6,12 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::{Map, Value, json};
-use toolscript_catalog::{BadName, SourceName};
+use toolscript_catalog::{BadName, Secret, SourceName};
 use toolscript_luau::Limits;
 use toolscript_sources::{
     KINDS, Kind, kind_of_section,
@@ -104,8 +107,12 @@ pub struct Server {
     pub allowed_origins: Vec<String>,
     /// Host names requests may be addressed to besides loopback ones.
     pub allowed_hosts: Vec<String>,
+    /// Who is let in over HTTP: `{ token = "…" }` asks every client for this bearer token.
+    pub auth: Option<Auth>,
     /// Serve an address that is not loopback although nobody has to log in.
     pub allow_unauthenticated: bool,
+    /// How large a request over HTTP may be.
+    pub max_body_bytes: usize,
     /// Which tools the agent sees: `standard` (five tools) or `single` (one, `run`).
     pub surface: Surface,
 }
@@ -116,10 +123,31 @@ impl Default for Server {
             bind: "127.0.0.1:8080".to_owned(),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
+            auth: None,
             allow_unauthenticated: false,
+            max_body_bytes: 4 << 20,
             surface: Surface::Standard,
         }
     }
+}
+
+/// Who is let in over HTTP.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// The token clients send as `Authorization: Bearer …`.
+    #[serde(deserialize_with = "not_empty")]
+    #[schemars(with = "String")]
+    pub token: Secret,
+}
+
+/// An empty token would let in whoever sends an empty one.
+fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    let secret = Secret::deserialize(deserializer)?;
+    if secret.reveal().is_empty() {
+        return Err(D::Error::custom("it is empty; give a token"));
+    }
+    Ok(secret)
 }
 
 /// Which tools the agent sees.

@@ -7,11 +7,13 @@ pub mod discover;
 mod dispatcher;
 mod generate;
 mod guide;
+mod knowledge;
 pub mod mcp_servers;
 mod registry;
 mod reload;
 pub mod resources;
 pub mod servers;
+mod tools;
 
 use std::{
     fmt,
@@ -31,6 +33,7 @@ pub use dispatcher::CallRecord;
 pub use generate::{GenerateFailure, GenerateReport, generate};
 pub use registry::{OpenError, Opened, Patience, Progress, cache_folder, state_folder};
 pub use reload::{Reread, WatchError};
+pub use tools::{Tool, ToolCall};
 pub use toolscript_catalog::Level;
 pub use toolscript_luau::{
     Kept, LogLine, Outcome, Phase, Progress as RunProgress, ScriptError, ScriptResult, Stats,

@@ -165,20 +165,30 @@ async fn trivial() {
     }
 }
 
-/// The CPU time one execution takes, in microseconds: the middle of many.
-fn middle(mut body: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..200)
-        .map(|_| {
-            let before = cpu();
-            body();
-            cpu() - before
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+/// CPU times of one thing, taken in turn with those of others so that all see the same machine.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn take<T>(&mut self, body: impl FnOnce() -> T) {
+        let before = cpu();
+        drop(black_box(body()));
+        self.0.push(cpu() - before);
+    }
+
+    /// The first quarter: what it takes when nobody is in the way.
+    fn typical(&mut self) -> f64 {
+        self.0.sort_by(f64::total_cmp);
+        self.0[self.0.len() / 4]
+    }
 }
 
 async fn bridge() {
+    const SCRIPTS: [&str; 3] = [
+        "return 1",
+        "api.rows()",
+        "local rows = api.rows() return rows",
+    ];
     let caller = upstream(1_000);
     let text = caller.rows.to_string();
     let (runtime, catalog) = (Runtime::default(), catalog(3));
@@ -186,30 +196,26 @@ async fn bridge() {
         max_inline_bytes: usize::MAX,
         ..Limits::default()
     };
-    let mut times = Vec::new();
-    for script in [
-        "return 1",
-        "api.rows()",
-        "local rows = api.rows() return rows",
-    ] {
-        let run = Run {
-            limits: limits.clone(),
-            ..Run::new(script, catalog.clone(), caller.clone())
-        };
-        let mut samples = Vec::new();
-        for _ in 0..200 {
+    let runs = SCRIPTS.map(|script| Run {
+        limits: limits.clone(),
+        ..Run::new(script, catalog.clone(), caller.clone())
+    });
+    let mut scripts: [Times; 3] = Default::default();
+    let (mut copy, mut parse, mut print) = (Times::default(), Times::default(), Times::default());
+    for _ in 0..400 {
+        for (run, times) in runs.iter().zip(&mut scripts) {
             let (run, before) = (run.clone(), cpu());
             check(&runtime.run(run).await);
-            samples.push(cpu() - before);
+            times.0.push(cpu() - before);
         }
-        samples.sort_by(f64::total_cmp);
-        times.push(samples[samples.len() / 2]);
+        copy.take(|| caller.rows.clone());
+        parse.take(|| serde_json::from_str::<Value>(&text).unwrap());
+        print.take(|| serde_json::to_string(&caller.rows).unwrap());
     }
-    let copy = middle(|| drop(black_box(caller.rows.clone())));
-    let parse = middle(|| drop(black_box(serde_json::from_str::<Value>(&text).unwrap())));
-    let print = middle(|| drop(black_box(serde_json::to_string(&caller.rows).unwrap())));
+    let [nothing, inward, both] = scripts.map(|mut times| times.typical());
+    let (copy, parse, print) = (copy.typical(), parse.typical(), print.typical());
     // A call copies the rows, and a result is measured by printing it to nowhere.
-    let (inward, outward) = (times[1] - times[0] - copy, times[2] - times[1] - print);
+    let (inward, outward) = (inward - nothing - copy, both - inward - print);
     println!(
         "1,000 rows, {} bytes: serde_json parses {parse:.0} us, prints {print:.0} us; \
          JSON to Luau {inward:.0} us ({:.2}x parsing), Luau to JSON {outward:.0} us ({:.2}x parsing)",

@@ -33,6 +33,11 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// What its calls will be missing, such as a credential nobody has set.
+    fn lacks(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it tries again by itself after it could not list, and says when it has succeeded.
     fn comes_back(&self) -> bool {
         false

@@ -25,7 +25,7 @@ mod keys;
 use file::{File, Lines};
 
 /// The name of the file that is looked for.
-const FILE_NAME: &str = "toolscript.toml";
+pub const FILE_NAME: &str = "toolscript.toml";
 
 /// Everything the program was told.
 #[derive(Debug)]
@@ -388,6 +388,30 @@ impl Config {
         Ok(())
     }
 
+    /// Every environment variable the configuration wants and there is not, each as the error it
+    /// is; empty where nothing is wrong, or where something else is.
+    pub fn unset_variables(given: Option<&Path>) -> Vec<ConfigError> {
+        let Some(path) = given.map(Path::to_owned).or_else(default_file) else {
+            return Vec::new();
+        };
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut missing: Vec<ConfigError> = Vec::new();
+        loop {
+            let is_missing = |name: &str| {
+                let is_it = |error: &ConfigError| matches!(error, ConfigError::Unset { variable, .. } if variable == name);
+                missing.iter().any(is_it)
+            };
+            let environment = |name: &str| match std::env::var(name) {
+                Ok(value) => Some(value),
+                Err(_) => is_missing(name).then(String::new),
+            };
+            match Self::parse(&path, &text, &environment) {
+                Err(unset @ ConfigError::Unset { .. }) => missing.push(unset),
+                _ => return missing,
+            }
+        }
+    }
+
     /// Reads a configuration out of a text.
     pub fn parse(
         path: &Path,
@@ -522,7 +546,9 @@ fn is_word(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-fn default_file() -> Option<PathBuf> {
+/// The file that is read where none is named: `./toolscript.toml`, else the one in the user's
+/// configuration folder; `None` where there is neither.
+pub fn default_file() -> Option<PathBuf> {
     let here = PathBuf::from(FILE_NAME);
     if here.is_file() {
         return Some(here);

@@ -196,6 +196,15 @@ impl Engine {
         self.dispatcher.records()
     }
 
+    /// What the calls of a source will be missing, by source; such as a credential nobody has set.
+    pub fn lacks(&self) -> Vec<(String, String)> {
+        let snapshot = self.registry.snapshot();
+        let sources = snapshot.sources.iter();
+        sources
+            .filter_map(|(name, source)| Some((name.to_string(), source.lacks()?)))
+            .collect()
+    }
+
     /// Runs a script on the snapshot of this moment.
     pub async fn execute(&self, script: Script) -> Outcome {
         let asked = Asked {

@@ -43,6 +43,16 @@ pub enum Added {
     Kept,
 }
 
+/// There is another server of the same name.
+#[derive(Debug, thiserror::Error)]
+#[error("there is another server `{name}` in `{}`; `--force` replaces it", path.display())]
+pub struct Taken {
+    /// The name.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
 /// A configuration file that cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -106,6 +116,15 @@ impl ServerFile {
             before,
             holds_new_secrets: false,
         })
+    }
+
+    /// The same file with nothing in it, to show what would be added.
+    #[must_use]
+    pub fn emptied(self) -> Self {
+        Self {
+            document: DocumentMut::new(),
+            ..self
+        }
     }
 
     /// Where it is.

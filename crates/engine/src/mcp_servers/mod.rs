@@ -1,6 +1,7 @@
 //! MCP servers as a person manages them: looked at one by one, added, removed, taken over from
 //! the files of other programs.
 
+mod check;
 mod file;
 mod import;
 mod program;
@@ -8,14 +9,15 @@ mod program;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use toolscript_catalog::{Entry, SourceName};
 use toolscript_sources::{
     Context,
     mcp::{self, Introspection},
 };
 
-pub use file::{Added, FileError, Replacing, ServerFile};
+pub use check::{BadSettings, check};
+pub use file::{Added, FileError, Replacing, ServerFile, Taken};
 pub use import::{
     Export, Import, ImportError, Imported, NotImported, Secrets, read as read_foreign,
 };
@@ -117,6 +119,19 @@ pub async fn introspect(
         settings.insert("enabled".to_owned(), Value::Bool(true));
     }
     Ok(look(&registry::context(config), &wanted, limit).await)
+}
+
+/// A configuration without its MCP servers.
+pub fn without(mut config: Config) -> Config {
+    config
+        .sources
+        .retain(|configured| configured.kind.section() != SECTION);
+    config
+}
+
+/// Which settings of a server hold a secret that is written out, such as `env.TOKEN`.
+pub fn secrets(name: &SourceName, settings: &Map<String, Value>) -> Vec<String> {
+    import::secrets_in(name, settings)
 }
 
 /// The names of the MCP servers of a configuration.

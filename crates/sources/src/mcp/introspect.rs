@@ -1,14 +1,16 @@
 //! Looks at a server once: connects, lists its tools, lets go; and tells apart what may go wrong.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
 use toolscript_catalog::{Listing, SourceName};
 
 use super::{
-    connect::Connector,
+    connect::{ConnectError, Connector},
+    connection::{Connection, Limit},
     era::Memory,
+    listing::{self, Fetched},
     settings::Settings,
     tool::{Compiled, compile},
     upstream::Upstream,
@@ -99,6 +101,15 @@ impl From<SettingsError> for IntrospectError {
     }
 }
 
+impl From<ConnectError> for IntrospectError {
+    fn from(error: ConnectError) -> Self {
+        Self {
+            trouble: error.trouble(),
+            problem: error.to_string(),
+        }
+    }
+}
+
 /// Connects to a server, lists all its tools and lets go of it again.
 pub async fn introspect(
     cx: &Context,
@@ -108,14 +119,13 @@ pub async fn introspect(
     let upstream = Upstream::check(name, settings, &cx.folder)?;
     let memory = Memory::new(cx.state.as_deref(), &upstream);
     let connector = Connector::new(upstream, memory);
-    let line = connector.connect().await.map_err(|error| IntrospectError {
-        trouble: error.trouble(),
-        problem: error.to_string(),
-    })?;
-    let (info, transport) = (line.connection.info.clone(), line.connection.transport);
-    let fetched = line.connection.take_fetched().unwrap_or_default();
+    let line = connector.connect().await?;
+    let connection = Arc::clone(&line.connection);
+    let (info, transport) = (connection.info.clone(), connection.transport);
+    let fetched = fetched(&connection, connector.upstream()).await;
     line.close().await;
     connector.childless().await;
+    let fetched = fetched?;
     let schema = |tool: &rmcp::model::Tool| {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         (tool.name.to_string(), schema)
@@ -128,4 +138,14 @@ pub async fn introspect(
         listing,
         input_schemas,
     })
+}
+
+/// The tools that were found while connecting, or those the server has changed them to since.
+async fn fetched(connection: &Connection, upstream: &Upstream) -> Result<Fetched, ConnectError> {
+    if let Some(fetched) = connection.take_fetched() {
+        return Ok(fetched);
+    }
+    let limit = Limit::for_series(upstream.start_timeout);
+    let fetched = listing::fetch(connection, limit).await;
+    fetched.map_err(ConnectError::Listing)
 }

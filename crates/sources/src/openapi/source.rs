@@ -1,7 +1,7 @@
 //! `OpenApiSource`: an API that lists what its document says and calls what it lists.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -167,6 +167,40 @@ impl Source for OpenApiSource {
         };
         self.freeze(&loaded.api, at, &mut call);
         loaded.client.call(cx, operation, call).await
+    }
+
+    fn lacks(&self) -> Option<String> {
+        let settings = &self.settings;
+        let is_set = settings.auth.is_some()
+            || settings.auth_env.is_some()
+            || !settings.credentials.is_empty()
+            || settings
+                .headers
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case("authorization"));
+        let loaded = self.loaded.load_full().filter(|_| !is_set)?;
+        let operations = &loaded.api.operations;
+        let wanting: Vec<_> = operations
+            .iter()
+            .filter(|operation| {
+                let mut sets = operation.security.iter();
+                !operation.security.is_empty() && sets.all(|set| !set.is_empty())
+            })
+            .collect();
+        let schemes: BTreeSet<&str> = wanting
+            .iter()
+            .flat_map(|operation| operation.security.iter().flat_map(BTreeMap::keys))
+            .map(String::as_str)
+            .collect();
+        let schemes: Vec<String> = schemes.iter().map(|scheme| format!("`{scheme}`")).collect();
+        (!wanting.is_empty()).then(|| {
+            format!(
+                "{} of {} functions want a credential ({}), and none is set",
+                wanting.len(),
+                operations.len(),
+                schemes.join(", ")
+            )
+        })
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -1,9 +1,15 @@
 //! `toolscript doctor`: what is wrong, and how to repair it.
 
-use std::path::Path;
+mod servers;
+
+use std::{collections::BTreeMap, path::Path};
 
 use serde::Serialize;
-use toolscript_engine::{Engine, OpenError, Opened, Patience, config::Config};
+use toolscript_engine::{
+    Engine, OpenError, Opened, Patience,
+    config::{Config, ConfigError},
+    mcp_servers,
+};
 
 use super::{Exit, Printer, options::SourceOptions, progress::LoadProgress};
 
@@ -22,7 +28,7 @@ struct Finding {
     message: String,
     /// What to do, where the message does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<&'static str>,
+    remedy: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,10 +61,11 @@ struct Report {
 pub(crate) async fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     let mut findings = Vec::new();
     match args.sources.read() {
-        Err(error) => findings.push(Finding::error("configuration", error.to_string())),
+        Err(error) => findings.extend(unusable(args, &error)),
         Ok(config) => {
             findings.push(configuration(&config));
-            findings.extend(sources(config, printer).await);
+            findings.extend(clashes(&config));
+            findings.extend(examine(config, printer).await);
         }
     }
     findings.push(cache());
@@ -85,9 +92,9 @@ impl Finding {
         Self::new(Level::Error, about, message)
     }
 
-    fn with_remedy(self, remedy: &'static str) -> Self {
+    fn with_remedy(self, remedy: impl Into<String>) -> Self {
         Self {
-            remedy: Some(remedy),
+            remedy: Some(remedy.into()),
             ..self
         }
     }
@@ -115,6 +122,7 @@ impl Report {
         let rows = self.findings.iter().map(|finding| {
             let remedy = finding
                 .remedy
+                .as_ref()
                 .map(|remedy| format!("; {remedy}"))
                 .unwrap_or_default();
             let message = format!("{}{remedy}", finding.message);
@@ -146,13 +154,61 @@ fn configuration(config: &Config) -> Finding {
     Finding::new(Level::Ok, "configuration", message)
 }
 
+/// What is wrong with a configuration that cannot be used: every variable that is missing, where
+/// that is it.
+fn unusable(args: &Args, error: &ConfigError) -> Vec<Finding> {
+    let finding = |error: &ConfigError| Finding::error("configuration", error.to_string());
+    match error {
+        ConfigError::Unset { .. } => {
+            let missing = Config::unset_variables(args.sources.file());
+            missing.iter().map(finding).collect()
+        }
+        error => vec![finding(error)],
+    }
+}
+
+/// Names that several sources want.
+fn clashes(config: &Config) -> Vec<Finding> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for source in &config.sources {
+        if let Some(name) = &source.name {
+            let named = places.entry(name.as_str()).or_default();
+            named.push(source.origin.place(""));
+        }
+    }
+    let several = places.into_iter().filter(|(_, places)| 1 < places.len());
+    let finding = |(name, places): (&str, Vec<String>)| {
+        let message = format!("several sources want this name: {}", places.join(", "));
+        Finding::new(Level::Warning, name, message).with_remedy("give each a name of its own")
+    };
+    several.map(finding).collect()
+}
+
+/// Opens every source and connects to every server.
+async fn examine(config: Config, printer: &Printer) -> Vec<Finding> {
+    let mut findings = servers::look(&config).await;
+    let is_server_only = !findings.is_empty();
+    let others = mcp_servers::without(config);
+    if !(is_server_only && others.sources.is_empty()) {
+        findings.extend(sources(others, printer).await);
+    }
+    findings
+}
+
 /// Opens every source; what became of each is told even when none could be opened.
 async fn sources(config: Config, printer: &Printer) -> Vec<Finding> {
     let progress = LoadProgress::new(printer);
     let opened = Engine::open(config, Patience::Unlimited, Some(&progress)).await;
     let mut findings: Vec<Finding> = progress.into_opened().iter().flat_map(source).collect();
     match opened {
-        Ok(engine) => engine.close().await,
+        Ok(engine) => {
+            findings.extend(engine.lacks().into_iter().map(|(source, problem)| {
+                Finding::new(Level::Warning, source, problem).with_remedy(
+                    "set `auth` or `auth_env`, or let each client bring its own (`_meta.auth`)",
+                )
+            }));
+            engine.close().await;
+        }
         // Each of them has been told about already.
         Err(OpenError::AllFailed { .. }) if !findings.is_empty() => {}
         Err(error) => findings.push(Finding::error("sources", error.to_string())),

@@ -2,9 +2,12 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
-use toolscript_catalog::ErrorCode;
+use toolscript_catalog::{BadName, ErrorCode};
 use toolscript_engine::{
-    GenerateFailure, OpenError, Phase, ScriptError, config::ConfigError, discover::AskError,
+    GenerateFailure, OpenError, Phase, ScriptError,
+    config::ConfigError,
+    discover::AskError,
+    mcp_servers::{BadSettings, FileError, ImportError, Taken, Trouble, UnknownServer},
 };
 
 /// What the program ends with.
@@ -20,6 +23,8 @@ impl Exit {
     pub(crate) const USAGE: Self = Self(2);
     /// The configuration cannot be used, or nothing of it can be served.
     pub(crate) const CONFIGURATION: Self = Self(3);
+    /// Something given does not fit.
+    pub(crate) const MISFIT: Self = Self(5);
     /// The script is not Luau, or does not fit the catalog.
     pub(crate) const SCRIPT: Self = Self(12);
     /// The script raised an error.
@@ -29,6 +34,15 @@ impl Exit {
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         if error.is::<ConfigError>() || error.is::<OpenError>() {
             return Self::CONFIGURATION;
+        }
+        if error.is::<FileError>() || error.is::<ImportError>() || error.is::<Taken>() {
+            return Self::CONFIGURATION;
+        }
+        if error.is::<BadSettings>() || error.is::<BadName>() {
+            return Self::MISFIT;
+        }
+        if error.is::<UnknownServer>() {
+            return ErrorCode::NotFound.into();
         }
         if let Some(error) = error.downcast_ref::<GenerateFailure>() {
             let is_ours = matches!(error, GenerateFailure::Write(_));
@@ -49,6 +63,17 @@ impl Exit {
             };
         }
         Self::UNEXPECTED
+    }
+
+    /// The code for a server that could not be looked at.
+    pub(crate) fn of_trouble(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Settings => Self::CONFIGURATION,
+            Trouble::CouldNotStart | Trouble::Unreachable => ErrorCode::Unavailable.into(),
+            Trouble::Login => ErrorCode::Denied.into(),
+            Trouble::Protocol | Trouble::Malformed => ErrorCode::Upstream.into(),
+            Trouble::TimedOut => ErrorCode::Timeout.into(),
+        }
     }
 
     /// The code of a script that gave no result, by its phase.

@@ -18,6 +18,7 @@ mod run;
 mod script_error;
 mod search;
 mod serve;
+mod server;
 mod serving;
 
 use std::{process::ExitCode, time::Duration};
@@ -62,6 +63,8 @@ enum Command {
     Search(search::Args),
     /// Show functions and types with everything they reach, as Luau
     Docs(docs::Args),
+    /// Add, take over, list and look at MCP servers
+    Server(server::Args),
     /// Serve a sample API and show how to connect an agent; needs no network
     Demo(demo::Args),
     /// Check configuration, sources and cache, and say how to repair what is wrong
@@ -108,6 +111,7 @@ impl Command {
             Self::List(args) => list::run(&args, printer).await,
             Self::Search(args) => search::run(&args, printer).await,
             Self::Docs(args) => docs::run(&args, printer).await,
+            Self::Server(args) => server::run(&args, printer).await,
             Self::Demo(args) => demo::run(&args, printer).await,
             Self::Doctor(args) => doctor::run(&args, printer).await,
             Self::Config(args) => config::run(&args, printer),

@@ -1,6 +1,9 @@
 //! The flags that several commands share.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -110,6 +113,11 @@ pub(crate) struct SourceOptions {
 }
 
 impl SourceOptions {
+    /// The configuration file that was named.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.config.config.as_deref()
+    }
+
     /// The configuration file with what the command line adds to it.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
         let mut config = self.config.read(&self.specs)?;
@@ -145,7 +153,8 @@ impl LimitOptions {
     }
 }
 
-fn seconds(text: &str) -> anyhow::Result<Duration> {
+/// A number of seconds, with a fraction or without.
+pub(crate) fn seconds(text: &str) -> anyhow::Result<Duration> {
     let seconds = text
         .parse()
         .context("not a number of seconds, such as 30 or 0.5")?;

@@ -4,13 +4,12 @@ use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Map, Value, json};
 use toolscript_catalog::SourceName;
-use toolscript_sources::{Changed, Context, KINDS, outbound::Outbound};
 
 use super::{
     Export,
     variables::{Findings, Surroundings, is_variable},
 };
-use crate::mcp_servers::SECTION;
+use crate::mcp_servers::check::{BadSettings, check};
 
 /// Reads servers.
 pub(super) struct Reader<'a> {
@@ -36,8 +35,8 @@ pub(super) enum Refusal {
     Kind { key: String, wanted: &'static str },
     #[error("it speaks `{0}`, which is not supported; stdio, http and sse are")]
     Transport(String),
-    #[error("`{key}` {problem}")]
-    Settings { key: String, problem: String },
+    #[error(transparent)]
+    Settings(#[from] BadSettings),
 }
 
 impl Reader<'_> {
@@ -55,7 +54,7 @@ impl Reader<'_> {
         draft.rest(entry)?;
         draft.paths();
         let read = draft.finish();
-        check(name, &read.settings, self.folder)?;
+        check(&SourceName::clean(name), &read.settings, self.folder)?;
         Ok(read)
     }
 }
@@ -315,49 +314,4 @@ fn sorted(mut settings: Map<String, Value>) -> Map<String, Value> {
     ];
     let in_order = ORDER.iter().filter_map(|key| settings.remove_entry(*key));
     in_order.collect()
-}
-
-/// Whether we would take these settings, as far as that can be said before variables are set.
-pub(in crate::mcp_servers) fn check(
-    name: &str,
-    settings: &Map<String, Value>,
-    folder: &Path,
-) -> Result<(), Refusal> {
-    let cx = Context {
-        outbound: Outbound::new(),
-        cache: None,
-        folder: folder.to_owned(),
-        changed: Changed::ignored(),
-        state: None,
-    };
-    let Some(kind) = KINDS.iter().find(|kind| kind.section() == SECTION) else {
-        return Ok(());
-    };
-    let mut filled = Value::Object(settings.clone());
-    fill(&mut filled);
-    if let Some(Value::String(url)) = filled.get_mut("url")
-        && url.starts_with("${")
-    {
-        "https://unknown.invalid/".clone_into(url);
-    }
-    let opened = kind.open(&cx, SourceName::clean(name), filled);
-    opened.map(drop).map_err(|error| Refusal::Settings {
-        key: error.key,
-        problem: error.problem,
-    })
-}
-
-/// Puts something into the place of every variable but one that is the beginning of an address.
-fn fill(value: &mut Value) {
-    match value {
-        Value::String(text) if !text.starts_with("${") => {
-            while let Some(at) = text.find("${") {
-                let end = text[at..].find('}').map_or(text.len(), |end| at + end + 1);
-                text.replace_range(at..end, "x");
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(fill),
-        Value::Object(fields) => fields.values_mut().for_each(fill),
-        _ => {}
-    }
 }

@@ -164,6 +164,11 @@ pub fn read(path: &Path, folder: &Path, secrets: Secrets) -> Result<Import, Impo
     Ok(import)
 }
 
+/// Which settings of a server hold a secret that is written out.
+pub(super) fn secrets_in(name: &SourceName, settings: &Map<String, Value>) -> Vec<String> {
+    secrets::find(name.as_str(), settings, &mut Taken::new()).places
+}
+
 impl Import {
     fn add(&mut self, original: &str, read: entry::Read, secrets: Secrets, taken: &mut Taken) {
         let name = self.name(original);

@@ -17,10 +17,11 @@ check: ## Format and lints
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --log-level error check licenses bans sources; \
 	 else echo "cargo-deny is not installed: licences not checked (cargo install cargo-deny)"; fi
 
-others: ## What others wrote and the tests talk with: MCP clients, MCP servers, the conformance suite
+others: ## What others wrote and the tests talk with: MCP clients, MCP servers, the conformance suite, schemathesis
 	tests/clients/setup
 	tests/servers/setup
 	tests/conformance/setup
+	tests/schemathesis/setup
 
 bench: ## Figures, not tests: catalog, runtime, MCP servers
 	bench/run

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FunctionName, Type, Types,
+    FunctionName, Rate, Type, Types,
     ty::{Object, is_false},
 };
 
@@ -128,6 +128,9 @@ pub struct Function {
     /// Whether `f.pages(params)` can walk through all pages.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pages: bool,
+    /// How often each caller may use it; as often as they like where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
     /// The Luau signature of a library function, whose parameters are positional:
     /// `json.encode(value: any): string`. Empty for everything a source offers.
     #[serde(default, skip_serializing_if = "String::is_empty")]

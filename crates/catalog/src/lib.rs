@@ -12,6 +12,7 @@ pub mod function;
 pub mod name;
 pub mod node;
 pub mod person;
+pub mod rate;
 pub mod render;
 pub mod schema;
 pub mod search;
@@ -27,5 +28,6 @@ pub use function::{Body, Effect, Function, Link, Listing, Outcome, SourceInfo, W
 pub use name::{BadName, FunctionId, FunctionName, SourceName, TypeName};
 pub use node::Node;
 pub use person::{Answer, Form, Person, Question, Unreachable};
-pub use source::{Caller, Source, Status};
+pub use rate::{BadRate, Period, Rate};
+pub use source::{Caller, Condition, FunctionState, Source, Status};
 pub use ty::{Field, Type, Types};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 
-use crate::{Call, CallContext, CallError, Listing, Reply};
+use crate::{Call, CallContext, CallError, FunctionId, Listing, Reply};
 
 /// Something that offers functions: an API, an MCP server, a folder of scripts.
 ///
@@ -38,6 +38,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// How each of its functions stands, for a source whose functions an operator writes one by
+    /// one; as of the last listing.
+    fn states(&self) -> Vec<FunctionState> {
+        Vec::new()
+    }
+
     /// Whether it tries again by itself after it could not list, and says when it has succeeded.
     fn comes_back(&self) -> bool {
         false
@@ -55,6 +61,36 @@ pub struct Status {
     pub connected: bool,
     /// Why there is none, where one was tried.
     pub error: Option<String>,
+}
+
+/// How one function of a source stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionState {
+    /// What the function is called, or would be.
+    pub name: String,
+    /// The file it comes from.
+    pub path: PathBuf,
+    /// Whether it can be called.
+    pub condition: Condition,
+    /// The function that does its work, where it is only another name for one.
+    pub refers_to: Option<FunctionId>,
+}
+
+/// Whether a function can be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// It can.
+    Good,
+    /// It can, but its latest version is broken: the one before is used.
+    Kept {
+        /// What is wrong with the latest version, and where.
+        problem: String,
+    },
+    /// It cannot.
+    Broken {
+        /// What is wrong with it, and where.
+        problem: String,
+    },
 }
 
 /// The one door through which a script may reach a source.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use toolscript_catalog::{BadName, Secret, SourceName};
 use toolscript_luau::Limits;
 use toolscript_sources::{
-    KINDS, Kind, kind_of_section,
+    KINDS, Kind, Layout, kind_of_section,
     mcp::Mcp,
     openapi::{LoadError, OpenApi, read_generated},
 };
@@ -463,11 +463,7 @@ pub fn schema() -> Value {
             definitions.extend(own);
         }
         definitions.insert(kind.name().to_owned(), settings);
-        let reference = json!({"$ref": format!("#/$defs/{}", kind.name())});
-        properties.insert(
-            kind.section().to_owned(),
-            json!({"type": "object", "additionalProperties": reference}),
-        );
+        properties.insert(kind.section().to_owned(), section_schema(*kind));
     }
     for (key, added) in [("properties", properties), ("$defs", definitions)] {
         if let Some(Value::Object(known)) = schema.get_mut(key) {
@@ -479,35 +475,53 @@ pub fn schema() -> Value {
     schema
 }
 
+fn section_schema(kind: &dyn Kind) -> Value {
+    let reference = json!({"$ref": format!("#/$defs/{}", kind.name())});
+    let entries = json!({"type": "object", "additionalProperties": reference});
+    match kind.layout() {
+        Layout::Apart => entries,
+        Layout::Together { table, .. } => {
+            json!({"type": "object", "properties": {table: entries}, "additionalProperties": false})
+        }
+    }
+}
+
 /// The sources of one section.
 fn configured(
     lines: &Arc<Lines>,
     kind: &'static dyn Kind,
     section: Value,
 ) -> Result<Vec<Configured>, ConfigError> {
-    let Value::Object(entries) = section else {
+    let Value::Object(mut entries) = section else {
         return Ok(Vec::new());
     };
-    entries
-        .into_iter()
-        .map(|(name, settings)| {
-            let key = format!("{}.{name}", kind.section());
-            let name = SourceName::parse(&name).map_err(|cause| ConfigError::Name {
-                place: lines.place(&key),
-                cause,
-            })?;
-            let origin = Origin::File {
-                lines: lines.clone(),
-                key,
-            };
-            Ok(Configured {
-                kind,
-                name: Some(name),
-                settings,
-                origin,
-            })
+    let one = |name: &str, key: String, settings| {
+        let name = SourceName::parse(name).map_err(|cause| ConfigError::Name {
+            place: lines.place(&key),
+            cause,
+        })?;
+        let origin = Origin::File {
+            lines: lines.clone(),
+            key,
+        };
+        Ok(Configured {
+            kind,
+            name: Some(name),
+            settings,
+            origin,
         })
-        .collect()
+    };
+    match kind.layout() {
+        Layout::Apart => entries
+            .into_iter()
+            .map(|(name, settings)| one(&name, format!("{}.{name}", kind.section()), settings))
+            .collect(),
+        Layout::Together { table, source } => entries
+            .remove(table)
+            .into_iter()
+            .map(|settings| one(source, format!("{}.{table}", kind.section()), settings))
+            .collect(),
+    }
 }
 
 /// A value as a settings struct; an error names the key it is about.

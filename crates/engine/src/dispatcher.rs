@@ -12,6 +12,8 @@ use toolscript_catalog::{
     Person, Reply, Source, SourceName, validate,
 };
 
+use crate::rate::Rates;
+
 /// How many records are kept.
 const MOST_RECORDS: usize = 1_000;
 
@@ -39,6 +41,7 @@ pub struct CallRecord {
 #[derive(Default)]
 pub(crate) struct Dispatcher {
     records: Mutex<VecDeque<CallRecord>>,
+    rates: Rates,
 }
 
 /// How many scripts may stand between an agent's script and a call: a tool that calls itself
@@ -132,6 +135,10 @@ impl Door {
                 problem: "it is documented but not open".to_owned(),
             });
         };
+        if let Some(rate) = function.rate {
+            let rates = &self.visit.dispatcher.rates;
+            rates.take(&call.function, &self.visit.owner, rate)?;
+        }
         let cx = self.context(&call.function.source);
         let mut reply = source.call(&cx, call).await?;
         if let Some(next) = &mut reply.next {

@@ -9,6 +9,7 @@ mod generate;
 mod guide;
 mod knowledge;
 pub mod mcp_servers;
+mod rate;
 mod registry;
 mod reload;
 pub mod resources;

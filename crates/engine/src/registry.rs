@@ -89,7 +89,7 @@ pub enum OpenError {
     },
     /// Nothing to do.
     #[error(
-        "there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`) or an MCP server (`--mcp files='npx -y some-server'`), or add `[apis.<name>]` with `spec = \"…\"` or `[mcp_servers.<name>]` with `command = \"…\"` to toolscript.toml"
+        "there is nothing to serve: give an OpenAPI document (`toolscript run petstore.yaml`) or an MCP server (`--mcp files='npx -y some-server'`), or add `[apis.<name>]` with `spec = \"…\"`, `[mcp_servers.<name>]` with `command = \"…\"` or `[tools.script.<name>]` with `path = \"…\"` to toolscript.toml"
     )]
     Nothing,
     /// Every source failed.
@@ -133,6 +133,8 @@ pub(crate) fn context(config: &Config) -> Context {
         folder: config.folder.clone(),
         changed: Changed::ignored(),
         state: state_folder(),
+        limits: config.settings.limits.clone(),
+        ..Context::default()
     }
 }
 

@@ -7,12 +7,17 @@ mod changed;
 pub mod mcp;
 pub mod openapi;
 pub mod outbound;
+pub mod settings;
+mod text;
+mod tool;
+mod types;
 
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
+use toolscript_luau::{Limits, Runtime};
 
 pub use changed::Changed;
 use outbound::Outbound;
@@ -26,10 +31,16 @@ pub trait Kind: Sync {
     /// The section of the configuration its sources stand in, such as `apis`.
     fn section(&self) -> &'static str;
 
-    /// The JSON Schema of its settings; the reference page and the console's form come from it.
+    /// How its sources stand in that section.
+    fn layout(&self) -> Layout {
+        Layout::Apart
+    }
+
+    /// The JSON Schema of the settings of one entry; the reference page and the console's form come from it.
     fn settings_schema(&self) -> schemars::Schema;
 
-    /// Checks the settings and opens a source called `name`. Does no I/O: that waits for `list`.
+    /// Checks the settings (of one entry, or of all by name where they stand together) and opens a
+    /// source called `name`. Does no I/O: that waits for `list`.
     fn open(
         &self,
         cx: &Context,
@@ -45,8 +56,22 @@ pub trait Kind: Sync {
     ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError>;
 }
 
+/// How the sources of a kind stand in a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// `[section.<name>]`: every entry is a source of that name.
+    Apart,
+    /// `[section.<table>.<name>]`: all entries together are one source, whose functions they are.
+    Together {
+        /// The table inside the section.
+        table: &'static str,
+        /// The name of the source.
+        source: &'static str,
+    },
+}
+
 /// What the program lends to a source while it is open.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The one way out to the network.
     pub outbound: Outbound,
@@ -58,6 +83,11 @@ pub struct Context {
     pub changed: Changed,
     /// Where small facts are remembered from one start to the next; `None` remembers nothing.
     pub state: Option<PathBuf>,
+    /// Runs the scripts of sources. Not the one agents' scripts run in: those wait for these,
+    /// and must not wait for their own turns.
+    pub runtime: Runtime,
+    /// What a script of a source may use; its own settings say how long it may take.
+    pub limits: Limits,
 }
 
 /// Every kind of source this program knows.

@@ -22,11 +22,8 @@ impl Api {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("api.yaml"), document).unwrap();
         let cx = Context {
-            outbound: Outbound::new(),
-            cache: None,
             folder: folder.path().to_owned(),
-            changed: toolscript_sources::Changed::ignored(),
-            state: None,
+            ..Context::default()
         };
         let mut all = json!({"spec": "api.yaml"});
         all.as_object_mut()

@@ -90,11 +90,8 @@ fn settings(plan: &Plan) -> Settings {
 
 fn open(settings: Settings) -> Arc<Server> {
     let cx = Context {
-        outbound: Outbound::new(),
-        cache: None,
         folder: std::env::temp_dir(),
-        changed: Changed::ignored(),
-        state: None,
+        ..Context::default()
     };
     mcp::open(&cx, SourceName::parse("fake").unwrap(), settings).unwrap()
 }

@@ -11,7 +11,7 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("catalog", &[]),
     ("luau", &["catalog"]),
-    ("sources", &["catalog"]),
+    ("sources", &["catalog", "luau"]),
     ("engine", &["catalog", "luau", "sources"]),
     ("testkit", &[]),
     ("toolscript", &["catalog", "engine"]),

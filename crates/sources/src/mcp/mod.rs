@@ -3,7 +3,7 @@
 //! `settings` is what a person writes and `upstream` what is left after the rules were checked.
 //! `link` keeps a server connected; `connect` knows the three ways to do it (`child` and `stdio`
 //! for programs, `wire` for HTTP, `sse` for the older remote transport) and `greeting` finds out
-//! which era of the protocol the server speaks. `listing`, `tool` and `types` make functions of
+//! which era of the protocol the server speaks. `listing` and `tool` make functions of
 //! tools, `server` calls them and `content` reads what they answer.
 
 mod backoff;
@@ -27,15 +27,13 @@ mod settings;
 mod sse;
 mod stdio;
 mod tail;
-mod text;
 mod tool;
-mod types;
 mod upstream;
 mod wire;
 
 pub use introspect::{IntrospectError, Introspection, Trouble, introspect};
 pub use server::Server;
-pub use settings::{Approve, ApproveRule, Settings, ToolFilter, Transport};
+pub use settings::{Settings, ToolFilter, Transport};
 
 use std::sync::Arc;
 
@@ -44,7 +42,7 @@ use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
 use self::{connect::Connector, era::Memory, upstream::Upstream};
-use crate::{Context, Kind, SettingsError, UnnamedError};
+use crate::{Context, Kind, SettingsError, UnnamedError, text};
 
 /// The largest message a server may send.
 const LARGEST_MESSAGE: usize = 16 << 20;
@@ -87,14 +85,7 @@ impl Kind for Mcp {
 
 /// Reads settings as they stand in a configuration.
 pub fn settings(settings: Value) -> Result<Settings, SettingsError> {
-    serde_path_to_error::deserialize(settings).map_err(|error| {
-        let key = error.path().to_string();
-        SettingsError {
-            // The path of a fault at the top is a dot.
-            key: if key == "." { String::new() } else { key },
-            problem: error.inner().to_string(),
-        }
-    })
+    crate::settings::read(settings)
 }
 
 /// Checks the settings and opens a server, which connects when it is first listed.
@@ -112,16 +103,12 @@ pub fn open(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Changed, outbound::Outbound};
     use serde_json::json;
 
     fn open(settings: Value) -> Result<Arc<dyn Source>, SettingsError> {
         let cx = Context {
-            outbound: Outbound::new(),
-            cache: None,
             folder: ".".into(),
-            changed: Changed::ignored(),
-            state: None,
+            ..Context::default()
         };
         Mcp.open(&cx, SourceName::parse("fake").unwrap(), settings)
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolscript_catalog::Secret;
+use toolscript_catalog::{Rate, Secret};
+
+use crate::settings::Approve;
 
 /// One MCP server and how it is reached.
 ///
@@ -48,8 +50,9 @@ pub struct Settings {
     pub tools: ToolFilter,
     /// Which calls need a person's yes.
     pub approve: Option<Approve>,
-    /// How often its tools may be called, such as `10/minute`.
-    pub rate_limit: Option<String>,
+    /// How often each caller may use each of its tools, such as `10/minute`.
+    #[schemars(with = "Option<String>")]
+    pub rate_limit: Option<Rate>,
 }
 
 impl Default for Settings {
@@ -94,26 +97,4 @@ pub struct ToolFilter {
     pub include: Vec<String>,
     /// Not these tools; applied after `include`.
     pub exclude: Vec<String>,
-}
-
-/// Which calls need a person's yes: a word, or `true` for `always` and `false` for `never`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Approve {
-    /// All or none.
-    Flag(bool),
-    /// By what the call does.
-    Rule(ApproveRule),
-}
-
-/// Which calls need a person's yes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ApproveRule {
-    /// None.
-    Never,
-    /// Those that change something.
-    Writes,
-    /// All.
-    Always,
 }

@@ -2,24 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rmcp::model::{JsonObject, ServerPeerInfo, Tool, ToolAnnotations};
-use serde_json::Value;
+use rmcp::model::{ServerPeerInfo, Tool, ToolAnnotations};
 use toolscript_catalog::{
-    Effect, Function, FunctionName, Listing, Node, SourceInfo, Type, Types, Warning,
-    function::Returns,
-    name::words,
-    schema::{Lone, Reader},
-    ty::{Extra, Object},
+    Effect, Function, FunctionName, Listing, SourceInfo, Type, Warning, function::Returns,
 };
 
-use super::{listing::Fetched, settings::ToolFilter, text, types, upstream::Upstream};
+use super::{listing::Fetched, settings::ToolFilter, upstream::Upstream};
+use crate::{
+    text::{self, LONGEST_LINE, LONGEST_TEXT},
+    tool::{Schemas, Words},
+};
 
-/// The most letters of a title or a one-line summary.
-const LONGEST_LINE: usize = 240;
-/// The most letters of a description.
-const LONGEST_TEXT: usize = 16_000;
-/// The most letters of the description of one field.
-const LONGEST_FIELD: usize = 4_000;
+/// What a tool gives that does not say what it gives.
+const ANY_RESULT: &str = "text as a string; several or other items as tables with a `type`";
 /// The most warnings a listing has.
 const MOST_WARNINGS: usize = 500;
 
@@ -53,7 +48,10 @@ pub(super) fn compile(upstream: &Upstream, info: &ServerPeerInfo, fetched: Fetch
     for (tool, name) in tools.iter().zip(names) {
         callables.insert(name.clone(), callable(tool));
         let function = function(tool, name, &mut listing);
-        listing.functions.push(function);
+        listing.functions.push(Function {
+            rate: upstream.rate,
+            ..function
+        });
     }
     listing.warnings.truncate(MOST_WARNINGS);
     Compiled { listing, callables }
@@ -167,36 +165,23 @@ fn effect(annotations: Option<&ToolAnnotations>) -> Effect {
 
 fn function(tool: &Tool, name: FunctionName, listing: &mut Listing) -> Function {
     let original = tool.name.to_string();
-    let description = text::clean(
-        tool.description.as_deref().unwrap_or_default(),
-        LONGEST_TEXT,
-    );
-    let title = tool.title.as_deref();
     let hints = tool.annotations.as_ref();
-    let title = title
-        .or_else(|| hints?.title.as_deref())
-        .unwrap_or_default();
-    let (summary, rest) = match text::first_sentence(&description) {
-        ("", _) => (text::line(title, LONGEST_LINE), ""),
-        (summary, rest) => (text::line(summary, LONGEST_LINE), rest),
-    };
-    // A first sentence that had to be cut is whole in the description.
-    let description = if summary.ends_with('…') {
-        &description
-    } else {
-        rest
-    };
-    let mut schemas = Schemas {
-        prefix: pascal_case(&original),
-        tool: &original,
-        listing,
-    };
+    let title = tool.title.as_deref();
+    let title = title.or_else(|| hints?.title.as_deref());
+    let words = Words::of(title, tool.description.as_deref());
+    let mut schemas = Schemas::new(&original, listing);
     let params = schemas.params(&tool.input_schema);
-    let returns = schemas.returns(tool.output_schema.as_deref());
+    let returns = match tool.output_schema.as_deref() {
+        Some(schema) => schemas.returns(schema),
+        None => Returns {
+            ty: Type::Any,
+            description: ANY_RESULT.to_owned(),
+        },
+    };
     Function {
         name,
-        summary,
-        description: description.to_owned(),
+        summary: words.summary,
+        description: words.description,
         effect: effect(hints),
         params,
         returns,
@@ -205,135 +190,14 @@ fn function(tool: &Tool, name: FunctionName, listing: &mut Listing) -> Function 
     }
 }
 
-/// Reads the schemas of one tool into a listing.
-struct Schemas<'a> {
-    /// What its types are called where their own names are taken.
-    prefix: String,
-    tool: &'a str,
-    listing: &'a mut Listing,
-}
-
-impl Schemas<'_> {
-    fn params(&mut self, schema: &JsonObject) -> Object {
-        let params = self.read(schema, "input", |reader, ty| {
-            let anything = Object {
-                fields: Vec::new(),
-                extra: Extra::Typed(Box::new(Type::Any)),
-            };
-            // Alternatives and the like: whatever fits is between the script and the server.
-            Type::Object(reader.object_of(&ty).unwrap_or(anything))
-        });
-        match params {
-            Type::Object(params) => params,
-            _ => Object::default(),
-        }
-    }
-
-    fn returns(&mut self, schema: Option<&JsonObject>) -> Returns {
-        let Some(schema) = schema else {
-            let description = "text as a string; several or other items as tables with a `type`";
-            return Returns {
-                ty: Type::Any,
-                description: description.to_owned(),
-            };
-        };
-        let ty = self.read(schema, "output", |_, ty| ty);
-        Returns {
-            ty,
-            description: String::new(),
-        }
-    }
-
-    fn read(
-        &mut self,
-        schema: &JsonObject,
-        place: &str,
-        finish: impl FnOnce(&mut Reader<'_, Lone<'_>>, Type) -> Type,
-    ) -> Type {
-        let mut schema = Value::Object(schema.clone());
-        tidy(&mut schema);
-        let root = Node::from(&schema);
-        let name = format!("{}{}", self.prefix, pascal_case(place));
-        let lone = Lone {
-            root: &root,
-            name: &name,
-        };
-        let mut reader = Reader::new(&lone);
-        let place = format!("{} {place}", self.tool);
-        let ty = reader.read(0, &root, &place);
-        let ty = finish(&mut reader, ty);
-        let (types, warnings) = reader.finish();
-        self.listing
-            .warnings
-            .extend(warnings.into_iter().map(|warning| Warning {
-                place: if warning.place == place {
-                    warning.place
-                } else {
-                    format!("{place} {}", warning.place)
-                },
-                ..warning
-            }));
-        self.shelve(types, ty)
-    }
-
-    /// Puts the types of a schema beside those of the others.
-    fn shelve(&mut self, own: Types, mut ty: Type) -> Type {
-        let names = types::add(&mut self.listing.types, own, &self.prefix);
-        types::rename(&mut ty, &names);
-        ty
-    }
-}
-
-/// Takes out of a schema's words what a reader cannot see. Values stay as they are: they are sent.
-fn tidy(schema: &mut Value) {
-    match schema {
-        Value::Array(schemas) => schemas.iter_mut().for_each(tidy),
-        Value::Object(keywords) => {
-            for (keyword, value) in keywords {
-                tidy_keyword(keyword, value);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn tidy_keyword(keyword: &str, value: &mut Value) {
-    match (keyword, value) {
-        ("description" | "title" | "$comment", Value::String(words)) => {
-            *words = text::clean(words, LONGEST_FIELD);
-        }
-        ("const" | "default" | "enum" | "example" | "examples", _) => {}
-        // Here the keys are names and not keywords.
-        (
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
-            Value::Object(schemas),
-        ) => schemas.values_mut().for_each(tidy),
-        (_, value) => tidy(value),
-    }
-}
-
-fn pascal_case(text: &str) -> String {
-    let words = words(text);
-    let capitalised = words.iter().map(|word| {
-        let mut letters = word.chars();
-        let first: String = letters
-            .next()
-            .into_iter()
-            .flat_map(char::to_uppercase)
-            .collect();
-        first + letters.as_str()
-    });
-    capitalised.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mcp::settings::Settings;
     use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::path::Path;
-    use toolscript_catalog::{SourceName, TypeName};
+    use toolscript_catalog::{SourceName, TypeName, ty::Object};
 
     fn compile_with(tools: Value, filter: &Value) -> Compiled {
         let settings = json!({"command": "x", "tools": filter});

@@ -9,11 +9,11 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use toolscript_catalog::{Secret, SourceName};
+use toolscript_catalog::{Rate, Secret, SourceName};
 use url::{Host, Url};
 
 use super::settings::{Settings, ToolFilter, Transport};
-use crate::SettingsError;
+use crate::{SettingsError, settings::seconds};
 
 /// Headers the protocol sets itself.
 const RESERVED: &[&str] = &[
@@ -37,6 +37,7 @@ pub(super) struct Upstream {
     pub(super) description: Option<String>,
     pub(super) instructions: Option<String>,
     pub(super) filter: ToolFilter,
+    pub(super) rate: Option<Rate>,
 }
 
 /// Where the server is.
@@ -82,6 +83,7 @@ impl Upstream {
             description: settings.description.clone(),
             instructions: settings.instructions.clone(),
             filter: settings.tools.clone(),
+            rate: settings.rate_limit,
             way: way(settings, folder)?,
         })
     }
@@ -258,17 +260,6 @@ fn refuse<const N: usize>(keys: [(&str, bool); N], problem: &str) -> Result<(), 
         Some((key, _)) => Err(bad(*key, problem)),
         None => Ok(()),
     }
-}
-
-fn seconds(key: &str, value: f64) -> Result<Duration, SettingsError> {
-    const LONGEST: f64 = 86_400.0;
-    if value.is_finite() && 0.0 < value && value <= LONGEST {
-        return Ok(Duration::from_secs_f64(value));
-    }
-    Err(bad(
-        key,
-        "must be a number of seconds above zero, one day at most",
-    ))
 }
 
 fn bad(key: impl Into<String>, problem: impl Into<String>) -> SettingsError {

@@ -422,6 +422,7 @@ impl FunctionEntry {
             errors: self.errors,
             links: self.docs.links,
             pages: self.paging.is_some(),
+            rate: None,
             signature: String::new(),
         };
         let operation = Operation {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
 use self::{call::Profile, source::OpenApiSource};
-use crate::{Context, Kind, SettingsError, UnnamedError};
+use crate::{Context, Kind, SettingsError, UnnamedError, settings::read};
 
 /// The kind `openapi`: sections `[apis.<name>]`.
 #[derive(Debug)]
@@ -64,17 +64,6 @@ impl Kind for OpenApi {
             Arc::new(OpenApiSource::with(cx.clone(), compiled, settings)?),
         ))
     }
-}
-
-fn read(settings: Value) -> Result<Settings, SettingsError> {
-    serde_path_to_error::deserialize(settings).map_err(|error| {
-        let key = error.path().to_string();
-        // The path of a fault at the top is a dot.
-        bad(
-            if key == "." { "" } else { &key },
-            error.inner().to_string(),
-        )
-    })
 }
 
 /// Checks the settings and opens a source that reads its document when it is first listed.

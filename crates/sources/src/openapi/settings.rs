@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use toolscript_catalog::Secret;
+use toolscript_catalog::{Rate, Secret};
 
 /// One OpenAPI document and how its operations are called.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -53,6 +53,10 @@ pub struct Settings {
     /// How often an idempotent request is tried again after a connection failure, 429 or 503.
     #[serde(default = "two")]
     pub retries: u32,
+    /// How often each caller may use each operation, such as `10/minute`.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub rate_limit: Option<Rate>,
 }
 
 /// How calls prove who they are.

@@ -86,12 +86,15 @@ impl OpenApiSource {
     /// Makes calls use what was compiled, and gives the listing.
     fn keep(&self, compiled: Compiled) -> Result<Listing, SettingsError> {
         let Compiled {
-            listing,
+            mut listing,
             api,
             files,
             ..
         } = compiled;
         self.files.store(Arc::new(files));
+        for function in &mut listing.functions {
+            function.rate = self.settings.rate_limit;
+        }
         let api = Arc::new(api);
         let names = listing.functions.iter().enumerate();
         let operations = names

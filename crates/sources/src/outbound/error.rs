@@ -1,6 +1,6 @@
 //! Why an exchange with the outside failed, in words that name the host and nothing secret.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, net::IpAddr, time::Duration};
 
 /// Why an exchange gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +57,14 @@ pub enum OutboundError {
         /// Why we do not go.
         problem: RedirectProblem,
     },
+    /// A script may not go there.
+    #[error("`{host}` is out of reach for scripts: {refusal}")]
+    Refused {
+        /// Where to.
+        host: String,
+        /// Why not.
+        refusal: Refusal,
+    },
     /// A document was asked for and something else came.
     #[error("`{host}` answered {status}")]
     Status {
@@ -84,6 +92,25 @@ pub enum RedirectProblem {
     Nowhere,
 }
 
+/// Why a script may not go somewhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Not the public internet.
+    #[error("`{address}` is {what}; to allow it, add the host to `allow_hosts`")]
+    Address {
+        /// Where the host is.
+        address: IpAddr,
+        /// What is there.
+        what: &'static str,
+    },
+    /// A user or password in the address.
+    #[error("it has a user or password in front of the host; send those in a header")]
+    Userinfo,
+    /// The name has no address.
+    #[error("it has no address")]
+    Nowhere,
+}
+
 impl OutboundError {
     /// Whether it is certain that the request never left.
     pub fn is_unsent(&self) -> bool {
@@ -96,6 +123,9 @@ impl OutboundError {
     }
 
     pub(super) fn from_sending(host: String, cause: &reqwest::Error) -> Self {
+        if let Some(refusal) = refusal_in(cause) {
+            return Self::Refused { host, refusal };
+        }
         let reason = root_of(cause);
         if cause.is_connect() {
             return Self::Connect { host, reason };
@@ -109,6 +139,18 @@ impl OutboundError {
             reason: root_of(cause),
         }
     }
+}
+
+/// What the judge of addresses said, below the layers of the library.
+fn refusal_in(error: &reqwest::Error) -> Option<Refusal> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(refusal) = error.downcast_ref::<Refusal>() {
+            return Some(refusal.clone());
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// The innermost cause: the layers above it repeat the URL, and the URL may hold a key.

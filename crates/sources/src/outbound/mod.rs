@@ -1,12 +1,17 @@
 //! The one HTTP client for every kind of source: reuse, sizes, times, redirects.
 
+mod allow;
 mod error;
+mod guard;
+mod range;
 mod redirect;
 mod tls;
 
-pub use error::{OutboundError, RedirectProblem};
+pub use allow::{AllowList, BadRule};
+pub use error::{OutboundError, RedirectProblem, Refusal};
+pub use guard::{Guarded, Lookup, SystemLookup};
 
-use std::{fmt, path::Path, time::Duration};
+use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -26,6 +31,7 @@ const DOCUMENT_TYPES: &str = "application/json, application/yaml, text/yaml, */*
 pub struct Outbound {
     /// A client that could not be made is reported by the first request that needs it.
     client: Result<reqwest::Client, OutboundError>,
+    lookup: Arc<dyn Lookup>,
 }
 
 /// One request, ready to be sent, and to be sent again.
@@ -77,7 +83,20 @@ pub struct Fetched {
 impl Outbound {
     /// Makes the client. Share it: every clone uses the same connections.
     pub fn new() -> Self {
-        Self { client: client() }
+        Self::with_lookup(Arc::new(SystemLookup))
+    }
+
+    /// The same with another way to find the addresses of the names scripts use.
+    pub fn with_lookup(lookup: Arc<dyn Lookup>) -> Self {
+        Self {
+            client: builder().and_then(build),
+            lookup,
+        }
+    }
+
+    /// A way out for scripts: to public addresses, and to what `allow` names.
+    pub fn guarded(&self, allow: AllowList) -> Guarded {
+        Guarded::new(self.clone(), allow, self.lookup.clone())
     }
 
     /// Fetches a document, following redirects; anything but a 2xx answer is an error.
@@ -116,57 +135,73 @@ impl Outbound {
     /// turns into a GET. A step to another origin leaves credentials, cookies and all
     /// other headers of ours behind. Dropping the future ends the exchange.
     pub async fn send(&self, request: Request, limits: Limits) -> Result<Answer, OutboundError> {
-        let host = host_of(&request.url);
-        let exchange = self.exchange(request, limits.max_bytes);
-        match tokio::time::timeout(limits.timeout, exchange).await {
-            Ok(result) => result,
-            Err(_) => Err(OutboundError::Timeout {
-                host,
-                after: limits.timeout,
-            }),
-        }
+        follow(request, limits, |url| self.client(url)).await
     }
 
-    async fn exchange(
-        &self,
-        mut request: Request,
-        max_bytes: usize,
-    ) -> Result<Answer, OutboundError> {
-        for _ in 0..=redirect::MOST_STEPS {
-            let response = self.send_once(&request).await?;
-            match redirect::next(&request, response.status(), response.headers())? {
-                Some(next) => request = next,
-                None => return read(&request.url, response, max_bytes).await,
-            }
-        }
-        let problem = RedirectProblem::TooMany {
-            most: redirect::MOST_STEPS,
-        };
-        Err(OutboundError::Redirect {
-            host: host_of(&request.url),
-            problem,
-        })
+    fn client(&self, _url: &Url) -> Result<&reqwest::Client, OutboundError> {
+        self.client.as_ref().map_err(Clone::clone)
     }
+}
 
-    async fn send_once(&self, request: &Request) -> Result<reqwest::Response, OutboundError> {
-        let client = self.client.as_ref().map_err(Clone::clone)?;
+/// Sends a request and follows where it leads, within the limits. Every step asks `client` for
+/// the client that may make it.
+async fn follow<'c>(
+    request: Request,
+    limits: Limits,
+    client: impl Fn(&Url) -> Result<&'c reqwest::Client, OutboundError>,
+) -> Result<Answer, OutboundError> {
+    let host = host_of(&request.url);
+    let exchange = exchange(request, limits.max_bytes, client);
+    match tokio::time::timeout(limits.timeout, exchange).await {
+        Ok(result) => result,
+        Err(_) => Err(OutboundError::Timeout {
+            host,
+            after: limits.timeout,
+        }),
+    }
+}
+
+async fn exchange<'c>(
+    mut request: Request,
+    max_bytes: usize,
+    client: impl Fn(&Url) -> Result<&'c reqwest::Client, OutboundError>,
+) -> Result<Answer, OutboundError> {
+    for _ in 0..=redirect::MOST_STEPS {
         if !matches!(request.url.scheme(), "http" | "https") {
             let scheme = request.url.scheme().to_owned();
             return Err(OutboundError::Scheme { scheme });
         }
-        let mut outgoing = reqwest::Request::new(request.method.clone(), request.url.clone());
-        *outgoing.headers_mut() = request.headers.clone();
-        // Some servers turn away a POST that does not say it is empty.
-        let may_carry = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
-        if may_carry && request.body.is_none() {
-            outgoing
-                .headers_mut()
-                .insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        let response = send_once(client(&request.url)?, &request).await?;
+        match redirect::next(&request, response.status(), response.headers())? {
+            Some(next) => request = next,
+            None => return read(&request.url, response, max_bytes).await,
         }
-        *outgoing.body_mut() = request.body.clone().map(reqwest::Body::from);
-        let failed = |cause| OutboundError::from_sending(host_of(&request.url), &cause);
-        client.execute(outgoing).await.map_err(failed)
     }
+    let problem = RedirectProblem::TooMany {
+        most: redirect::MOST_STEPS,
+    };
+    Err(OutboundError::Redirect {
+        host: host_of(&request.url),
+        problem,
+    })
+}
+
+async fn send_once(
+    client: &reqwest::Client,
+    request: &Request,
+) -> Result<reqwest::Response, OutboundError> {
+    let mut outgoing = reqwest::Request::new(request.method.clone(), request.url.clone());
+    *outgoing.headers_mut() = request.headers.clone();
+    // Some servers turn away a POST that does not say it is empty.
+    let may_carry = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
+    if may_carry && request.body.is_none() {
+        outgoing
+            .headers_mut()
+            .insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    *outgoing.body_mut() = request.body.clone().map(reqwest::Body::from);
+    let failed = |cause| OutboundError::from_sending(host_of(&request.url), &cause);
+    client.execute(outgoing).await.map_err(failed)
 }
 
 impl Default for Outbound {
@@ -181,19 +216,22 @@ impl fmt::Debug for Outbound {
     }
 }
 
-fn client() -> Result<reqwest::Client, OutboundError> {
+fn builder() -> Result<reqwest::ClientBuilder, OutboundError> {
     let more_roots = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty());
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls::trusting(more_roots.as_ref().map(Path::new))?)
+    let tls = tls::trusting(more_roots.as_ref().map(Path::new))?;
+    Ok(reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
         .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_mins(1))
         .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .build()
-        .map_err(|error| OutboundError::Setup {
-            reason: error.without_url().to_string(),
-        })
+        .referer(false))
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, OutboundError> {
+    builder.build().map_err(|error| OutboundError::Setup {
+        reason: error.without_url().to_string(),
+    })
 }
 
 /// Reads the body piece by piece, so that a small compressed answer cannot grow without end.

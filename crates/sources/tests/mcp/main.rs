@@ -72,11 +72,10 @@ fn open(settings: Settings) -> Tested {
 fn open_again(settings: Settings, state: Arc<TempDir>) -> Tested {
     let (tell, told) = mpsc::unbounded_channel();
     let cx = Context {
-        outbound: Outbound::new(),
-        cache: None,
         folder: std::env::temp_dir(),
         changed: Changed::new(move |source| drop(tell.send(source.clone()))),
         state: Some(state.path().to_owned()),
+        ..Context::default()
     };
     let name = SourceName::parse("fake").unwrap();
     let server = mcp::open(&cx, name, settings).unwrap();

@@ -70,11 +70,8 @@ pub(crate) fn shared_folder() -> PathBuf {
 /// A context that starts from a folder and keeps nothing.
 pub(crate) fn context(folder: &Path) -> Context {
     Context {
-        outbound: Outbound::new(),
-        cache: None,
         folder: folder.to_owned(),
-        changed: toolscript_sources::Changed::ignored(),
-        state: None,
+        ..Context::default()
     }
 }
 

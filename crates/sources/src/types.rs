@@ -8,13 +8,13 @@ use toolscript_catalog::{
 };
 
 /// New names by the names a tool's own schema uses.
-pub(super) type Names = HashMap<TypeName, TypeName>;
+pub(crate) type Names = HashMap<TypeName, TypeName>;
 
 /// Adds the types of one schema to those of the whole source.
 ///
 /// A type that is the same under the same name is shared. One whose name means something else
 /// already gets the name of its tool in front. Gives the names that changed.
-pub(super) fn add(shelf: &mut Types, own: Types, prefix: &str) -> Names {
+pub(crate) fn add(shelf: &mut Types, own: Types, prefix: &str) -> Names {
     let clashes = clashes(shelf, &own);
     let mut names = Names::new();
     let mut taken: HashSet<TypeName> = shelf.keys().chain(own.keys()).cloned().collect();
@@ -66,7 +66,7 @@ fn clashes(shelf: &Types, own: &Types) -> Vec<TypeName> {
 }
 
 /// Replaces the names a type mentions.
-pub(super) fn rename(ty: &mut Type, names: &Names) {
+pub(crate) fn rename(ty: &mut Type, names: &Names) {
     if names.is_empty() {
         return;
     }

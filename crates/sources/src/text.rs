@@ -1,7 +1,14 @@
 //! Words from outside: what a reader cannot see is taken out, and nothing is endless.
 
+/// The most letters of a title or a one-line summary.
+pub(crate) const LONGEST_LINE: usize = 240;
+/// The most letters of a description.
+pub(crate) const LONGEST_TEXT: usize = 16_000;
+/// The most letters of the description of one field.
+pub(crate) const LONGEST_FIELD: usize = 4_000;
+
 /// The text without what a reader cannot see, trimmed, at most `longest` letters long.
-pub(super) fn clean(text: &str, longest: usize) -> String {
+pub(crate) fn clean(text: &str, longest: usize) -> String {
     let visible = without_colours(text).replace("\r\n", "\n");
     let visible = visible.chars().filter(|letter| !is_hidden(*letter));
     let visible: String = visible
@@ -11,13 +18,13 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
 }
 
 /// The same on one line.
-pub(super) fn line(text: &str, longest: usize) -> String {
+pub(crate) fn line(text: &str, longest: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     clean(&words.join(" "), longest)
 }
 
 /// The first sentence of a text, and the rest.
-pub(super) fn first_sentence(text: &str) -> (&str, &str) {
+pub(crate) fn first_sentence(text: &str) -> (&str, &str) {
     /// A first line up to here is taken whole.
     const COMFORTABLE: usize = 160;
     let end = text.find('\n').unwrap_or(text.len());

@@ -107,9 +107,21 @@ mod tests {
 
     #[test]
     fn what_is_no_rate_is_refused() {
-        for text in ["", "10", "0/minute", "-1/minute", "10/week", "1.5/day", "/day", "10/"] {
+        for text in [
+            "",
+            "10",
+            "0/minute",
+            "-1/minute",
+            "10/week",
+            "1.5/day",
+            "/day",
+            "10/",
+        ] {
             let error = text.parse::<Rate>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{text}` is not a rate")), "{error}");
+            assert!(
+                error.starts_with(&format!("`{text}` is not a rate")),
+                "{error}"
+            );
         }
     }
 }

@@ -14,6 +14,7 @@ mod registry;
 mod reload;
 pub mod resources;
 pub mod servers;
+pub mod toolbox;
 mod tools;
 
 use std::{
@@ -97,7 +98,7 @@ impl Engine {
         patience: Patience,
         progress: Option<&dyn Progress>,
     ) -> Result<Self, OpenError> {
-        let libraries = Entry::new(SourceName::luau(), toolscript_luau::library::listing());
+        let libraries = Entry::new(SourceName::luau(), toolbox::libraries(&config));
         let (registry, report) =
             Registry::open(&config, Arc::new(libraries), patience, progress).await?;
         Ok(Self {

@@ -100,7 +100,9 @@ impl Bucket {
     fn take(&mut self, now: Instant) -> Result<(), Duration> {
         *self = self.refilled(now);
         if self.tokens < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - self.tokens) / self.per_second()));
+            return Err(Duration::from_secs_f64(
+                (1.0 - self.tokens) / self.per_second(),
+            ));
         }
         self.tokens -= 1.0;
         Ok(())
@@ -128,7 +130,9 @@ mod tests {
         fn call(&self, second: u64, owner: &str, rate: &str) -> Result<(), u64> {
             let function: FunctionId = "tools.x".parse().unwrap();
             let now = self.start + Duration::from_secs(second);
-            let taken = self.rates.take_at(now, &function, owner, rate.parse().unwrap());
+            let taken = self
+                .rates
+                .take_at(now, &function, owner, rate.parse().unwrap());
             taken.map_err(|error| match error {
                 CallError::RateLimited { retry_after_s, .. } => retry_after_s,
                 other => panic!("{other}"),

@@ -39,7 +39,7 @@ pub struct Run {
     pub owner: String,
     /// Ends the run and its calls when fired.
     pub cancel: CancellationToken,
-    /// Is told about each call, where the client wants to know.
+    /// Is told about each call and log line, where somebody wants to know.
     pub progress: Option<Arc<dyn Progress>>,
     /// Answers `help()`, `search()` and `docs()`.
     pub guide: Option<Arc<dyn Guide>>,
@@ -104,6 +104,8 @@ pub trait Progress: Send + Sync {
     fn started(&self, function: &FunctionId, number: u64);
     /// A call has ended.
     fn finished(&self, function: &FunctionId, number: u64, took: Duration, succeeded: bool);
+    /// A line was printed or logged. It must return at once.
+    fn logged(&self, _line: &LogLine) {}
 }
 
 /// Answers a script's questions about what there is.
@@ -183,6 +185,7 @@ pub(crate) struct State {
     pub(crate) guide: Option<Arc<dyn Guide>>,
     pub(crate) results: Arc<Results>,
     pub(crate) deadline: Instant,
+    progress: Option<Arc<dyn Progress>>,
     inner: Mutex<Inner>,
 }
 
@@ -224,6 +227,7 @@ impl State {
             guide: run.guide.clone(),
             results,
             deadline,
+            progress: run.progress.clone(),
             inner: Mutex::default(),
         }
     }
@@ -272,13 +276,18 @@ impl State {
     ) -> Result<(), Exceeded> {
         // What a line takes besides its text, so that empty ones are not free.
         const LINE: usize = 32;
+        let line = LogLine { level, line, text };
         let mut inner = lock(&self.inner);
-        let bytes = inner.log_bytes + text.len() + LINE;
+        let bytes = inner.log_bytes + line.text.len() + LINE;
         if self.limits.max_log_bytes < bytes {
             return Err(Exceeded::Log(self.limits.max_log_bytes));
         }
         inner.log_bytes = bytes;
-        inner.logs.push(LogLine { level, line, text });
+        inner.logs.push(line.clone());
+        drop(inner);
+        if let Some(progress) = &self.progress {
+            progress.logged(&line);
+        }
         Ok(())
     }
 

@@ -4,12 +4,17 @@
 //! then add it to [`KINDS`]. Nothing else in the program names a kind.
 
 mod changed;
+pub mod confined;
+mod execution;
+mod hidden;
 pub mod mcp;
 pub mod openapi;
 pub mod outbound;
+pub mod script;
 pub mod settings;
 mod text;
 mod tool;
+pub mod toolkit;
 mod types;
 
 use std::{path::PathBuf, sync::Arc};
@@ -91,7 +96,12 @@ pub struct Context {
 }
 
 /// Every kind of source this program knows.
-pub const KINDS: &[&dyn Kind] = &[&openapi::OpenApi, &mcp::Mcp];
+pub const KINDS: &[&dyn Kind] = &[
+    &openapi::OpenApi,
+    &mcp::Mcp,
+    &script::Script,
+    &toolkit::Toolkit,
+];
 
 /// Settings that do not fit their kind.
 #[derive(Debug, thiserror::Error)]

@@ -163,3 +163,60 @@ fn pascal_case(text: &str) -> String {
     });
     capitalised.collect()
 }
+
+/// Adds what one tool lists to what its source lists: the types of two tools may share a name.
+pub(crate) fn join(listing: &mut Listing, part: Listing) {
+    let prefix = part
+        .functions
+        .first()
+        .map_or_else(String::new, |function| pascal_case(function.name.as_str()));
+    let names = types::add(&mut listing.types, part.types, &prefix);
+    for mut function in part.functions {
+        types::rename_in(&mut function.params, &names);
+        types::rename(&mut function.returns.ty, &names);
+        listing.functions.push(function);
+    }
+    listing.warnings.extend(part.warnings);
+}
+
+/// A schema that cannot describe the parameters of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub(crate) struct BadSchema {
+    /// Where in the schema, as a JSON pointer; empty for the whole.
+    pub(crate) pointer: String,
+    pub(crate) problem: String,
+}
+
+/// Judges a schema somebody wrote for the parameters of a tool. It may refer to itself and to
+/// nothing else.
+pub(crate) fn check_parameters(schema: &Value) -> Result<&Map<String, Value>, BadSchema> {
+    let bad = |pointer: &str, problem: String| BadSchema {
+        pointer: pointer.to_owned(),
+        problem,
+    };
+    let Value::Object(keywords) = schema else {
+        return Err(bad(
+            "",
+            "must be a JSON Schema, which is an object".to_owned(),
+        ));
+    };
+    if keywords.get("type").and_then(Value::as_str) != Some("object") {
+        let found = keywords
+            .get("type")
+            .map_or("missing".to_owned(), Value::to_string);
+        let problem = format!("must be `\"object\"`, since parameters have names; it is {found}");
+        return Err(bad("/type", problem));
+    }
+    if let Err(error) = jsonschema::meta::validate(schema) {
+        let pointer = error.instance_path().to_string();
+        return Err(bad(&pointer, format!("is not JSON Schema: {error}")));
+    }
+    if let Err(error) = jsonschema::options().offline().build(schema) {
+        return Err(bad(
+            "",
+            format!("is not a schema that can be used: {error}"),
+        ));
+    }
+    Ok(keywords)
+}

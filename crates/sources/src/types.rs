@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use toolscript_catalog::{
     Type, TypeName, Types,
-    ty::{Definition, Extra},
+    ty::{Definition, Extra, Object},
 };
 
 /// New names by the names a tool's own schema uses.
@@ -86,16 +86,18 @@ pub(crate) fn rename(ty: &mut Type, names: &Names) {
                     .for_each(|name| rename_one(name, names));
             }
         }
-        Type::Object(object) => {
-            object
-                .fields
-                .iter_mut()
-                .for_each(|field| rename(&mut field.ty, names));
-            if let Extra::Typed(extra) = &mut object.extra {
-                rename(extra, names);
-            }
-        }
+        Type::Object(object) => rename_in(object, names),
         _ => {}
+    }
+}
+
+/// Replaces the names the fields of an object mention.
+pub(crate) fn rename_in(object: &mut Object, names: &Names) {
+    for field in &mut object.fields {
+        rename(&mut field.ty, names);
+    }
+    if let Extra::Typed(extra) = &mut object.extra {
+        rename(extra, names);
     }
 }
 

@@ -243,7 +243,10 @@ async fn every_disguise_of_an_inner_address_is_refused() {
     }
     for url in NO_ADDRESS {
         let error = send(&guarded, url).await.unwrap_err();
-        assert!(matches!(error, OutboundError::Scheme { .. }), "{url}: {error}");
+        assert!(
+            matches!(error, OutboundError::Scheme { .. }),
+            "{url}: {error}"
+        );
     }
     for url in UNREADABLE {
         assert!(Url::parse(url).is_err(), "{url} reads as an address");
@@ -260,15 +263,24 @@ async fn what_the_operator_allows_is_reached() {
         ("127.0.0.1".to_owned(), server.url().to_owned()),
         ("127.0.0.0/8".to_owned(), server.url().to_owned()),
         ("127.0.0.1".to_owned(), format!("http://2130706433:{port}/")),
-        (format!("localhost:{port}"), format!("http://localhost:{port}/")),
-        ("localhost".to_owned(), format!("http://LOCALHOST.:{port}/")),
-        ("127.0.0.1/32".to_owned(), format!("http://127.0.0.1.nip.example:{port}/")),
+        (
+            format!("localhost:{port}"),
+            format!("http://localhost:{port}/"),
+        ),
+        ("localhost".to_owned(), format!("http://LOCALHOST:{port}/")),
+        (
+            "127.0.0.1/32".to_owned(),
+            format!("http://127.0.0.1.nip.example:{port}/"),
+        ),
     ] {
         let (guarded, _) = guarded(&[&rule]);
         let answer = send(&guarded, &url).await;
         assert!(answer.is_ok(), "{rule} {url}: {answer:?}");
         let elsewhere = send(&guarded, "http://169.254.169.254/").await.unwrap_err();
-        assert!(matches!(elsewhere, OutboundError::Refused { .. }), "{elsewhere}");
+        assert!(
+            matches!(elsewhere, OutboundError::Refused { .. }),
+            "{elsewhere}"
+        );
     }
     let (guarded, _) = guarded(&["127.0.0.1:1"]);
     let other_port = send(&guarded, server.url()).await.unwrap_err();
@@ -305,7 +317,13 @@ async fn redirects_are_judged_step_by_step() {
         let (guarded, _) = guarded(&[host(&outer)]);
         let error = send(&guarded, outer.url()).await.unwrap_err();
         assert!(
-            matches!(error, OutboundError::Refused { refusal: Refusal::Address { .. }, .. }),
+            matches!(
+                error,
+                OutboundError::Refused {
+                    refusal: Refusal::Address { .. },
+                    ..
+                }
+            ),
             "{target}: {error}"
         );
     }

@@ -27,14 +27,33 @@ struct Library {
     install: fn(&Lua, &Prelude, &Table) -> mlua::Result<()>,
 }
 
-/// The documentation of one function.
-struct Documented {
+/// The documentation of one function of a library, or of a module for trusted scripts.
+#[derive(Debug)]
+pub struct Documented {
     /// `json.encode`.
-    path: &'static str,
+    pub path: &'static str,
     /// `json.encode(value: any): string`.
-    signature: &'static str,
-    summary: &'static str,
-    description: &'static str,
+    pub signature: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The rest.
+    pub description: &'static str,
+}
+
+impl Documented {
+    /// The function as it stands in a listing, in the group of its library.
+    pub fn function(&self, library: &str) -> Function {
+        Function {
+            name: FunctionName::clean(self.path),
+            original: self.path.to_owned(),
+            group: library.to_owned(),
+            summary: self.summary.to_owned(),
+            description: self.description.to_owned(),
+            effect: Effect::Reads,
+            signature: self.signature.to_owned(),
+            ..Function::default()
+        }
+    }
 }
 
 /// All of them.
@@ -58,16 +77,8 @@ pub(crate) fn install(lua: &Lua, prelude: &Prelude, base: &Table) -> mlua::Resul
 /// What the libraries offer, as the listing of the source `luau`.
 pub fn listing() -> Listing {
     let functions = LIBRARIES.iter().flat_map(|library| {
-        library.functions.iter().map(|documented| Function {
-            name: FunctionName::clean(documented.path),
-            original: documented.path.to_owned(),
-            group: library.name.to_owned(),
-            summary: documented.summary.to_owned(),
-            description: documented.description.to_owned(),
-            effect: Effect::Reads,
-            signature: documented.signature.to_owned(),
-            ..Function::default()
-        })
+        let functions = library.functions.iter();
+        functions.map(|documented| documented.function(library.name))
     });
     let groups = LIBRARIES
         .iter()

@@ -8,6 +8,7 @@ use toolscript_engine::{
     config::ConfigError,
     discover::AskError,
     mcp_servers::{BadSettings, FileError, ImportError, Taken, Trouble, UnknownServer},
+    toolbox::{InstallError, TemplateError, TrialError},
 };
 
 /// What the program ends with.
@@ -32,7 +33,7 @@ impl Exit {
 
     /// The code of an error, by its type.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
-        if error.is::<ConfigError>() || error.is::<OpenError>() {
+        if error.is::<ConfigError>() || error.is::<OpenError>() || error.is::<TrialError>() {
             return Self::CONFIGURATION;
         }
         if error.is::<FileError>() || error.is::<ImportError>() || error.is::<Taken>() {
@@ -43,6 +44,20 @@ impl Exit {
         }
         if error.is::<UnknownServer>() {
             return ErrorCode::NotFound.into();
+        }
+        if let Some(error) = error.downcast_ref::<InstallError>() {
+            return match error {
+                InstallError::Unknown { .. } => ErrorCode::NotFound.into(),
+                InstallError::Section(_) => Self::CONFIGURATION,
+                _ => Self::UNEXPECTED,
+            };
+        }
+        if let Some(error) = error.downcast_ref::<TemplateError>() {
+            return match error {
+                TemplateError::Name(_) => Self::USAGE,
+                TemplateError::Section(_) => Self::CONFIGURATION,
+                TemplateError::Write { .. } => Self::UNEXPECTED,
+            };
         }
         if let Some(error) = error.downcast_ref::<GenerateFailure>() {
             let is_ours = matches!(error, GenerateFailure::Write(_));

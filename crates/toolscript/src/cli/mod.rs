@@ -20,6 +20,7 @@ mod search;
 mod serve;
 mod server;
 mod serving;
+mod tool;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -65,6 +66,8 @@ enum Command {
     Docs(docs::Args),
     /// Add, take over, list and look at MCP servers
     Server(server::Args),
+    /// Make, try, list and install tool scripts
+    Tool(tool::Args),
     /// Serve a sample API and show how to connect an agent; needs no network
     Demo(demo::Args),
     /// Check configuration, sources and cache, and say how to repair what is wrong
@@ -112,6 +115,7 @@ impl Command {
             Self::Search(args) => search::run(&args, printer).await,
             Self::Docs(args) => docs::run(&args, printer).await,
             Self::Server(args) => server::run(&args, printer).await,
+            Self::Tool(args) => tool::run(&args, printer).await,
             Self::Demo(args) => demo::run(&args, printer).await,
             Self::Doctor(args) => doctor::run(&args, printer).await,
             Self::Config(args) => config::run(&args, printer),

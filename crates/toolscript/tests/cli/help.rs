@@ -25,6 +25,7 @@ fn every_command() {
         "list",
         "search",
         "docs",
+        "tool",
         "demo",
         "doctor",
         "config",

@@ -50,7 +50,7 @@ pub struct Kept {
 pub enum Phase {
     /// The script is not Luau.
     Parse,
-    /// The script does not fit the catalog.
+    /// The script does not fit the catalog, or what it is for.
     Check,
     /// The arguments of a call, or the result, do not fit.
     Validation,

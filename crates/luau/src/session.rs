@@ -106,7 +106,7 @@ impl Session<'_> {
         let body: Luau = self.global(global)?.raw_get(function)?;
         if !body.is_function() {
             let message = format!("the script defines no function `{global}.{function}`");
-            return Err(ScriptError::new(Phase::Validation, message).into());
+            return Err(ScriptError::new(Phase::Check, message).into());
         }
         let mut call = vec![body];
         for argument in arguments {
@@ -154,7 +154,7 @@ impl Session<'_> {
     fn global(&self, name: &str) -> Result<Table, Stop> {
         let Luau::Table(table) = self.environment.raw_get(name)? else {
             let message = format!("the script defines no global table `{name}`");
-            return Err(ScriptError::new(Phase::Validation, message).into());
+            return Err(ScriptError::new(Phase::Check, message).into());
         };
         Ok(table)
     }

@@ -8,7 +8,7 @@ use toolscript_catalog::{
     Call, CallContext, CallError, Credential, FunctionId, Listing, Reply, Secret, Source,
     SourceName,
 };
-use toolscript_sources::{Context, Kind as _, openapi::OpenApi, outbound::Outbound};
+use toolscript_sources::{Context, Kind as _, openapi::OpenApi};
 use toolscript_testkit::{Sample, Server, echo};
 
 struct Api {

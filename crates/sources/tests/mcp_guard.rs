@@ -26,9 +26,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use toolscript_catalog::{Call, CallContext, CallError, FunctionId, Source as _, SourceName};
 use toolscript_sources::{
-    Changed, Context,
+    Context,
     mcp::{self, Server, Settings, guard},
-    outbound::Outbound,
 };
 use toolscript_testkit::mcp::{Plan, program};
 

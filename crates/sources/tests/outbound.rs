@@ -351,7 +351,7 @@ async fn sizes_and_times_are_limited() {
     let (guarded, _) = guarded(&["127.0.0.1"]);
     let error = send(&guarded, large.url()).await.unwrap_err();
     assert!(matches!(error, OutboundError::TooLarge { .. }), "{error}");
-    let slow = canned::start([Canned::status(200).after(Duration::from_secs(60))]).await;
+    let slow = canned::start([Canned::status(200).after(Duration::from_mins(1))]).await;
     let limits = Limits {
         max_bytes: 1_000,
         timeout: Duration::from_millis(50),

@@ -149,9 +149,16 @@ impl Subject {
             }
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        // Shown as it was given, where that means the same from the folder of the configuration.
+        let given = config.folder.join(path);
+        let path = if std::path::absolute(given).ok().as_ref() == Some(&here) {
+            path
+        } else {
+            &here
+        };
         Self {
             key: stem.into_owned(),
-            settings: json!({"path": here.display().to_string()}),
+            settings: json!({"path": path.display().to_string()}),
         }
     }
 

@@ -46,6 +46,9 @@ pub enum Problem {
     /// There is nothing to call.
     #[error("`tool.execute` is missing: add `execute = function(params, context) … end`")]
     NoExecute,
+    /// `tool` holds something that cannot be described.
+    #[error("`tool` holds what only a script can hold: {0}")]
+    Value(String),
     /// A field of `tool` does not fit.
     #[error("`tool.{key}` {problem}")]
     Field {
@@ -87,7 +90,7 @@ impl Problem {
             | Self::Endless(_)
             | Self::NoTool => Step::Load,
             Self::NoExecute => Step::Execute,
-            Self::Field { .. } | Self::Parameter { .. } => Step::Parameters,
+            Self::Value(_) | Self::Field { .. } | Self::Parameter { .. } => Step::Parameters,
         }
     }
 }
@@ -115,13 +118,14 @@ impl Mistake {
         let problem = match error.phase {
             Phase::Parse => Problem::Syntax(error.message),
             Phase::Timeout => Problem::Endless(super::described::LOADING_MS),
-            // The sandbox has no other reason to judge a script that is only described.
-            Phase::Validation if error.line.is_none() => Problem::NoTool,
+            Phase::Check => Problem::NoTool,
+            // What the script did was fine; what it says of itself cannot be handed over.
+            Phase::Validation if error.line.is_none() => Problem::Value(error.message),
             _ => Problem::Raised(error.message),
         };
         let guess = || match problem {
             Problem::Endless(_) => first_loop(text),
-            Problem::NoTool => line_with(text, "tool"),
+            Problem::NoTool | Problem::Value(_) => line_with(text, "tool"),
             _ => None,
         };
         Self {

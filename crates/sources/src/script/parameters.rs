@@ -317,6 +317,8 @@ mod tests {
             json!("x"),
             json!({"a": {"type": "string"}}),
             json!({"type": "array"}),
+            json!({"type": "object", "$schema": "https://x.test/of-our-own"}),
+            json!({"type": "object", "properties": {"a": {"pattern": "("}}}),
             json!({"type": "object", "properties": {"a": {"type": "text"}}}),
             json!({"type": "object", "properties": {"a": {"$ref": "https://x.test/s.json"}}}),
         ] {

@@ -32,7 +32,6 @@ use toolscript_catalog::{
 use toolscript_sources::{
     Changed, Context,
     mcp::{self, Server, Settings},
-    outbound::Outbound,
 };
 use toolscript_testkit::mcp::{Plan, program};
 

@@ -10,7 +10,6 @@ use toolscript_catalog::{Function, Warning, render};
 use toolscript_sources::{
     Context,
     openapi::{Compiled, LoadError, Settings, compile, operation::Operation},
-    outbound::Outbound,
 };
 
 /// The real documents, unpacked: (what it is called in the tests, the file to load).

@@ -112,6 +112,10 @@ async fn mistakes_have_a_file_and_a_line() {
             "t.luau:3: parameter `a` has the default \"x\", which is no integer",
         ),
         (
+            "tool = { helpers = { f = function() end }, execute = function() end }",
+            "t.luau:1: `tool` holds what only a script can hold: ",
+        ),
+        (
             "tool = {\n  version = 3,\n  execute = function() end }",
             "t.luau:2: `tool.version` must be text",
         ),

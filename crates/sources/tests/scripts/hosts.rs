@@ -181,7 +181,7 @@ async fn wrong_requests_show_the_right_call() {
 
 #[tokio::test]
 async fn a_request_ends_with_its_tool() {
-    let server = canned::start([Canned::status(200).after(Duration::from_secs(60))]).await;
+    let server = canned::start([Canned::status(200).after(Duration::from_mins(1))]).await;
     let settings = json!({"allow_hosts": ["127.0.0.1"], "timeout": 0.3});
     fails(
         run("return http.get(params.url)", settings, server.url()).await,

@@ -139,7 +139,13 @@ impl ServerFile {
 
     /// The whole file as it would be written.
     pub fn text(&self) -> String {
-        self.document.to_string()
+        let text = self.document.to_string();
+        // The first of several tables leaves the blank line that stood after it.
+        let begins_blank = |text: &str| text.starts_with('\n');
+        if self.before.as_deref().is_some_and(begins_blank) {
+            return text;
+        }
+        text.trim_start_matches('\n').to_owned()
     }
 
     /// The servers in it, in their order.

@@ -14,3 +14,4 @@ mod generate;
 mod help;
 mod sandbox;
 mod serve;
+mod server;

@@ -155,6 +155,12 @@ impl ServerFile {
         names.into_iter().flatten().collect()
     }
 
+    /// Whether an API of the file has this name.
+    pub fn has_api(&self, name: &SourceName) -> bool {
+        let apis = self.document.get("apis").and_then(Item::as_table_like);
+        apis.is_some_and(|apis| apis.contains_key(name.as_str()))
+    }
+
     /// Adds a server with these settings.
     pub fn add(
         &mut self,

@@ -225,6 +225,17 @@ fn a_new_file_puts_another_out_of_use() {
 }
 
 #[test]
+fn a_server_called_like_an_api_is_told() {
+    let sandbox = Sandbox::with_pets();
+    prints(
+        &sandbox,
+        "add_like_api",
+        0,
+        &["server", "add", "pets", "--", "npx"],
+    );
+}
+
+#[test]
 fn servers_are_removed() {
     let sandbox = Sandbox::new();
     sandbox.write("toolscript.toml", MINE);

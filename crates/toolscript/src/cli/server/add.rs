@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use toolscript_catalog::SourceName;
 use toolscript_engine::mcp_servers::{self, Added, Replacing, ServerFile};
 
-use super::{NewFileOptions, folder_of, warn_of_secrets};
+use super::{NewFileOptions, SAME_NAME, folder_of, warn_of_secrets};
 use crate::cli::{Exit, Printer};
 
 #[derive(Debug, clap::Args)]
@@ -78,6 +78,9 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     args.file.warn_of_shadow(printer);
     file.save()?;
     warn_of_secrets(name.as_str(), &secrets, printer);
+    if file.has_api(&name) {
+        printer.warning(&format!("{name}: {SAME_NAME}"));
+    }
     if printer.is_json() {
         printer.value(&json!({"name": name, "file": path, "state": state}))?;
         return Ok(Exit::OK);

@@ -8,7 +8,7 @@ use toolscript_engine::mcp_servers::{
     self, Added, Import, Imported, Replacing, Secrets, ServerFile,
 };
 
-use super::{NewFileOptions, folder_of, warn_of_secrets};
+use super::{NewFileOptions, SAME_NAME, folder_of, warn_of_secrets};
 use crate::cli::{Exit, Printer};
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,9 @@ struct Row {
     /// What the other program calls it.
     original: String,
     state: &'static str,
+    /// Whether the file changes by it.
+    #[serde(skip)]
+    is_change: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +59,7 @@ impl Row {
             name: server.name.to_string(),
             original: server.original.clone(),
             state,
+            is_change: matches!(added, Added::New | Added::Replaced),
             notes: Vec::new(),
             secrets: Vec::new(),
             to_set: BTreeMap::new(),
@@ -91,16 +95,13 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     for server in &import.servers {
         rows.push(add(args, server, &mut file, &mut shown)?);
     }
-    let is_changed = rows
-        .iter()
-        .any(|row| matches!(row.state, "added" | "replaced"));
-    if args.dry_run && !printer.is_json() {
-        printer.text(&shown.text())?;
-    } else if is_changed && !args.dry_run {
+    let is_written = !args.dry_run && rows.iter().any(|row| row.is_change);
+    if is_written {
         args.target.warn_of_shadow(printer);
         file.save()?;
+    } else if args.dry_run && !printer.is_json() {
+        printer.text(&shown.text())?;
     }
-    let is_written = is_changed && !args.dry_run;
     show(args, &rows, &import, is_written, printer)?;
     if is_written {
         printer.note(&format!(
@@ -127,13 +128,17 @@ fn add(
         Replacing::Never
     };
     let added = file.add(&server.name, &server.settings, replacing)?;
-    if matches!(added, Added::New | Added::Replaced) {
+    let mut row = Row::new(server, added);
+    if row.is_change {
         shown.add(&server.name, &server.shown, Replacing::Always)?;
         if !server.secrets.is_empty() {
             file.holds_secrets();
         }
     }
-    Ok(Row::new(server, added))
+    if file.has_api(&server.name) {
+        row.notes.push(SAME_NAME.to_owned());
+    }
+    Ok(row)
 }
 
 fn show(

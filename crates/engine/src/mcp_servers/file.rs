@@ -139,7 +139,13 @@ impl ServerFile {
 
     /// The whole file as it would be written.
     pub fn text(&self) -> String {
-        self.document.to_string()
+        let text = self.document.to_string();
+        // The first of several tables leaves the blank line that stood after it.
+        let begins_blank = |text: &str| text.starts_with('\n');
+        if self.before.as_deref().is_some_and(begins_blank) {
+            return text;
+        }
+        text.trim_start_matches('\n').to_owned()
     }
 
     /// The servers in it, in their order.
@@ -147,6 +153,12 @@ impl ServerFile {
         let section = self.document.get(SECTION).and_then(Item::as_table_like);
         let names = section.map(|section| section.iter().map(|(name, _)| name.to_owned()));
         names.into_iter().flatten().collect()
+    }
+
+    /// Whether an API of the file has this name.
+    pub fn has_api(&self, name: &SourceName) -> bool {
+        let apis = self.document.get("apis").and_then(Item::as_table_like);
+        apis.is_some_and(|apis| apis.contains_key(name.as_str()))
     }
 
     /// Adds a server with these settings.

@@ -92,7 +92,7 @@ pub(super) enum ConnectError {
     )]
     Timeout { after: Duration, details: String },
     /// What came was no MCP.
-    #[error("no answer within {} s; is it an MCP server?{details}", .after.as_secs_f64())]
+    #[error("no answer of an MCP server within {} s{details}", .after.as_secs_f64())]
     Gibberish { after: Duration, details: String },
     /// There is no common protocol.
     #[error("{problem}{details}")]

@@ -37,13 +37,13 @@ fn is_fit_to_print(line: &Metadata<'_>) -> bool {
     !is_mcp || *line.level() <= Level::INFO
 }
 
-/// `rmcp::service` calls it an error when a client hangs up before its answer is written, which
-/// clients do whenever they end.
+/// `rmcp` calls it an error when a client hangs up before its answer is written, which clients do
+/// whenever they end, and when a server cannot be reached, which we say in better words.
 fn directives(options: &OutputOptions) -> &'static str {
     match options.verbose {
-        0 if options.quiet => "error,rmcp::service=off",
-        0 => "warn,rmcp::service=off",
-        1 => "info,rmcp=warn,rmcp::service=off",
+        0 if options.quiet => "error,rmcp=off",
+        0 => "warn,rmcp=off",
+        1 => "info,rmcp=warn,rmcp::service=off,rmcp::transport=off",
         2 => "debug",
         _ => "trace",
     }

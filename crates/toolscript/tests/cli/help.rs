@@ -25,6 +25,7 @@ fn every_command() {
         "list",
         "search",
         "docs",
+        "server",
         "tool",
         "demo",
         "doctor",
@@ -33,6 +34,12 @@ fn every_command() {
     ];
     for command in commands {
         check(&format!("help_{command}"), &[command, "--help"]);
+    }
+    for command in ["add", "import", "list", "remove", "introspect"] {
+        check(
+            &format!("help_server_{command}"),
+            &["server", command, "--help"],
+        );
     }
 }
 

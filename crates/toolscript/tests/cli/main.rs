@@ -14,4 +14,5 @@ mod generate;
 mod help;
 mod sandbox;
 mod serve;
+mod server;
 mod tool;

@@ -41,6 +41,11 @@ impl Program {
         }
     }
 
+    /// Which process it is.
+    pub(crate) fn id(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
     /// Writes a line to its standard input.
     pub(crate) fn say(&mut self, line: &str) {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();

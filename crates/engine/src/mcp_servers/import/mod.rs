@@ -39,8 +39,6 @@ pub struct Import {
     pub servers: Vec<Imported>,
     /// Those that cannot.
     pub refused: Vec<NotImported>,
-    /// Environment variables that have to be set before the servers work.
-    pub exports: Vec<Export>,
 }
 
 /// A server in our words.
@@ -58,6 +56,8 @@ pub struct Imported {
     pub secrets: Vec<String>,
     /// What was changed or left out.
     pub notes: Vec<String>,
+    /// Environment variables that have to be set before it works.
+    pub exports: Vec<Export>,
 }
 
 /// A server that cannot be taken over.
@@ -159,8 +159,6 @@ pub fn read(path: &Path, folder: &Path, secrets: Secrets) -> Result<Import, Impo
             Ok(read) => import.add(original, read, secrets, &mut taken),
         }
     }
-    import.exports.sort_by(|a, b| a.variable.cmp(&b.variable));
-    import.exports.dedup_by(|a, b| a.variable == b.variable);
     Ok(import)
 }
 
@@ -180,11 +178,11 @@ impl Import {
                 format!("called `{name}` here, since `{original}` is no source name"),
             );
         }
-        self.exports.extend(read.exports);
+        let mut exports = read.exports;
         let (settings, shown, places) = match secrets {
             Secrets::Keep => (read.settings, found.masked, found.places),
             Secrets::ToEnvironment => {
-                self.exports.extend(found.exports);
+                exports.extend(found.exports);
                 (found.replaced.clone(), found.replaced, Vec::new())
             }
         };
@@ -195,13 +193,17 @@ impl Import {
             shown,
             secrets: places,
             notes,
+            exports,
         });
     }
 
     /// A name of ours that no other server of the file has.
     fn name(&self, original: &str) -> SourceName {
         let is_free = |name: &SourceName| self.servers.iter().all(|other| other.name != *name);
-        let name = SourceName::parse(original).unwrap_or_else(|_| SourceName::clean(original));
+        let plain = original
+            .to_ascii_lowercase()
+            .replace([' ', '-', '.', '/'], "_");
+        let name = SourceName::parse(&plain).unwrap_or_else(|_| SourceName::clean(original));
         let numbered = (2..).map(|number| SourceName::clean(&format!("{name}_{number}")));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         names.find(is_free).unwrap_or(name)

@@ -65,7 +65,7 @@ fn vs_code() {
         json!({"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer ${KEY}"}})
     );
     assert_eq!(
-        import.exports,
+        import.servers[0].exports,
         [Export {
             variable: "KEY".to_owned(),
             meaning: "The key".to_owned()
@@ -99,7 +99,7 @@ fn a_file_of_variables_is_named_and_not_copied() {
     let import = read(&path, folder.path(), Secrets::Keep).unwrap();
     let settings = Value::Object(import.servers[0].settings.clone());
     assert_eq!(settings["env"], json!({"A": "1", "TOKEN": "${TOKEN}"}));
-    assert_eq!(import.exports[0].variable, "TOKEN");
+    assert_eq!(import.servers[0].exports[0].variable, "TOKEN");
     assert!(
         import.servers[0].notes[0].contains("set -a; . "),
         "{:?}",
@@ -208,7 +208,7 @@ fn secrets_are_kept_or_put_into_variables() {
     assert_eq!(kept.servers[0].secrets, ["env.TOKEN"]);
     let moved = read(&path, folder.path(), Secrets::ToEnvironment).unwrap();
     assert_eq!(moved.servers[0].settings["env"]["TOKEN"], "${TOKEN}");
-    assert_eq!(moved.exports[0].variable, "TOKEN");
+    assert_eq!(moved.servers[0].exports[0].variable, "TOKEN");
     assert!(moved.servers[0].secrets.is_empty());
 }
 

@@ -6,11 +6,14 @@ use serde_json::{Map, Value, json};
 use toolscript_catalog::SourceName;
 use toolscript_engine::mcp_servers::{self, Added, Replacing, ServerFile};
 
-use super::{NewFileOptions, folder_of, warn_of_secrets};
+use super::{NewFileOptions, SAME_NAME, folder_of, warn_of_secrets};
 use crate::cli::{Exit, Printer};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("place").required(true))]
+#[command(
+    override_usage = "toolscript server add [OPTIONS] NAME --url URL\n       toolscript server add [OPTIONS] NAME -- COMMAND [ARGUMENT]..."
+)]
 pub(crate) struct Args {
     /// Its name, as scripts will call it: sdk.NAME.tool(...)
     name: String,
@@ -56,9 +59,9 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
         Replacing::Never
     };
     let shown = path.display();
-    let done = match file.add(&name, &settings, replacing)? {
-        Added::New => "added",
-        Added::Replaced => "replaced",
+    let (state, done) = match file.add(&name, &settings, replacing)? {
+        Added::New => ("added", format!("added `{name}` to `{shown}`")),
+        Added::Replaced => ("replaced", format!("replaced `{name}` in `{shown}`")),
         Added::Same => {
             printer.note(&format!("`{name}` is in `{shown}` already, just like this"));
             return Ok(Exit::OK);
@@ -75,12 +78,15 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     args.file.warn_of_shadow(printer);
     file.save()?;
     warn_of_secrets(name.as_str(), &secrets, printer);
+    if file.has_api(&name) {
+        printer.warning(&format!("{name}: {SAME_NAME}"));
+    }
     if printer.is_json() {
-        printer.value(&json!({"name": name, "file": path, "state": done}))?;
+        printer.value(&json!({"name": name, "file": path, "state": state}))?;
         return Ok(Exit::OK);
     }
     printer.text(&format!(
-        "{done} `{name}` in `{shown}`; `toolscript server introspect {name}` shows its tools"
+        "{done}; `toolscript server introspect {name}` shows its tools"
     ))?;
     Ok(Exit::OK)
 }

@@ -8,7 +8,7 @@ use toolscript_engine::mcp_servers::{
     self, Added, Import, Imported, Replacing, Secrets, ServerFile,
 };
 
-use super::{NewFileOptions, folder_of, warn_of_secrets};
+use super::{NewFileOptions, SAME_NAME, folder_of, warn_of_secrets};
 use crate::cli::{Exit, Printer};
 
 #[derive(Debug, clap::Args)]
@@ -35,10 +35,48 @@ struct Row {
     /// What the other program calls it.
     original: String,
     state: &'static str,
+    /// Whether the file changes by it.
+    #[serde(skip)]
+    is_change: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secrets: Vec<String>,
+    /// The variables to set, with what they stand for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    to_set: BTreeMap<String, String>,
+}
+
+impl Row {
+    fn new(server: &Imported, added: Added) -> Self {
+        let state = match added {
+            Added::New => "added",
+            Added::Replaced => "replaced",
+            Added::Same => "there already",
+            Added::Kept => "kept",
+        };
+        let mut row = Self {
+            name: server.name.to_string(),
+            original: server.original.clone(),
+            state,
+            is_change: matches!(added, Added::New | Added::Replaced),
+            notes: Vec::new(),
+            secrets: Vec::new(),
+            to_set: BTreeMap::new(),
+        };
+        if added == Added::Kept {
+            let note = "there is another server of this name, which stays; `--force` replaces it";
+            row.notes.push(note.to_owned());
+        } else {
+            let exports = server.exports.iter();
+            row.to_set = exports
+                .map(|export| (export.variable.clone(), export.meaning.clone()))
+                .collect();
+            row.notes.clone_from(&server.notes);
+            row.secrets.clone_from(&server.secrets);
+        }
+        row
+    }
 }
 
 /// Takes over what can be, and tells everything that was not.
@@ -57,17 +95,15 @@ pub(crate) fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> {
     for server in &import.servers {
         rows.push(add(args, server, &mut file, &mut shown)?);
     }
-    let is_changed = rows
-        .iter()
-        .any(|row| matches!(row.state, "added" | "replaced"));
-    if args.dry_run && !printer.is_json() {
-        printer.text(&shown.text())?;
-    } else if is_changed && !args.dry_run {
+    let is_written = !args.dry_run && rows.iter().any(|row| row.is_change);
+    if is_written {
         args.target.warn_of_shadow(printer);
         file.save()?;
+    } else if args.dry_run && !printer.is_json() {
+        printer.text(&shown.text())?;
     }
-    show(args, &rows, &import, printer)?;
-    if is_changed && !args.dry_run {
+    show(args, &rows, &import, is_written, printer)?;
+    if is_written {
         printer.note(&format!(
             "wrote `{}`; `toolscript server list` shows whether they work",
             path.display()
@@ -92,45 +128,37 @@ fn add(
         Replacing::Never
     };
     let added = file.add(&server.name, &server.settings, replacing)?;
-    let state = match added {
-        Added::New => "added",
-        Added::Replaced => "replaced",
-        Added::Same => "there already",
-        Added::Kept => "kept as it was; --force replaces it",
-    };
-    if matches!(added, Added::New | Added::Replaced) {
+    let mut row = Row::new(server, added);
+    if row.is_change {
         shown.add(&server.name, &server.shown, Replacing::Always)?;
         if !server.secrets.is_empty() {
             file.holds_secrets();
         }
     }
-    Ok(Row {
-        name: server.name.to_string(),
-        original: server.original.clone(),
-        state,
-        notes: server.notes.clone(),
-        secrets: server.secrets.clone(),
-    })
+    if file.has_api(&server.name) {
+        row.notes.push(SAME_NAME.to_owned());
+    }
+    Ok(row)
 }
 
-fn show(args: &Args, rows: &[Row], import: &Import, printer: &Printer) -> anyhow::Result<()> {
+fn show(
+    args: &Args,
+    rows: &[Row],
+    import: &Import,
+    is_written: bool,
+    printer: &Printer,
+) -> anyhow::Result<()> {
     if printer.is_json() {
         let refused: BTreeMap<&str, &str> = import
             .refused
             .iter()
             .map(|server| (&*server.original, &*server.reason))
             .collect();
-        let exports: BTreeMap<&str, &str> = import
-            .exports
-            .iter()
-            .map(|export| (&*export.variable, &*export.meaning))
-            .collect();
         return printer.value(&json!({
             "file": args.target.path(),
-            "written": !args.dry_run,
+            "written": is_written,
             "servers": rows,
             "refused": refused,
-            "to_set": exports,
         }));
     }
     if !args.dry_run && !rows.is_empty() {
@@ -157,14 +185,12 @@ fn show(args: &Args, rows: &[Row], import: &Import, printer: &Printer) -> anyhow
             server.original, server.reason
         ));
     }
-    if !import.exports.is_empty() {
+    let to_set: BTreeMap<&String, &String> = rows.iter().flat_map(|row| &row.to_set).collect();
+    if !to_set.is_empty() {
         printer.note("set these before you start toolscript:");
-        for export in &import.exports {
-            printer.note(&format!(
-                "  export {}=  # {}",
-                export.variable, export.meaning
-            ));
-        }
+    }
+    for (variable, meaning) in to_set {
+        printer.note(&format!("  export {variable}=  # {meaning}"));
     }
     Ok(())
 }

@@ -91,6 +91,9 @@ impl NewFileOptions {
     }
 }
 
+/// What is said of a server that is called like an API.
+const SAME_NAME: &str = "there is an API of the same name; give one of them another";
+
 fn here() -> PathBuf {
     PathBuf::from(config::FILE_NAME)
 }

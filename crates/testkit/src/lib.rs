@@ -11,12 +11,14 @@
 pub mod canned;
 pub mod echo;
 pub mod mcp;
+pub mod oauth;
 pub mod recorded;
 pub mod rude;
 pub mod sample;
 pub mod server;
 
 pub use canned::Canned;
+pub use oauth::Guarded;
 pub use recorded::Recorded;
 pub use sample::Sample;
 pub use server::Server;

@@ -8,6 +8,7 @@
 
 mod asides;
 mod listing;
+mod login;
 mod loss;
 mod processes;
 mod remote;
@@ -72,11 +73,8 @@ fn open(settings: Settings) -> Tested {
 fn open_again(settings: Settings, state: Arc<TempDir>) -> Tested {
     let (tell, told) = mpsc::unbounded_channel();
     let cx = Context {
-        outbound: Outbound::new(),
-        cache: None,
-        folder: std::env::temp_dir(),
         changed: Changed::new(move |source| drop(tell.send(source.clone()))),
-        state: Some(state.path().to_owned()),
+        ..context(&state)
     };
     let name = SourceName::parse("fake").unwrap();
     let server = mcp::open(&cx, name, settings).unwrap();
@@ -84,6 +82,17 @@ fn open_again(settings: Settings, state: Arc<TempDir>) -> Tested {
         server,
         told,
         state,
+    }
+}
+
+/// What the program lends to a source, with its memory in a folder.
+fn context(state: &TempDir) -> Context {
+    Context {
+        outbound: Outbound::new(),
+        cache: None,
+        folder: std::env::temp_dir(),
+        changed: Changed::ignored(),
+        state: Some(state.path().to_owned()),
     }
 }
 

@@ -11,7 +11,7 @@ pub(in crate::mcp) struct Challenge {
     pub(super) resource_metadata: Option<String>,
     /// The scopes it wants.
     pub(super) scopes: Vec<String>,
-    error: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 impl Challenge {

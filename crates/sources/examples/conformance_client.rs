@@ -181,7 +181,10 @@ impl Trial {
         self.logins += 1;
         let login = mcp::login(&self.cx, self.name.clone(), self.settings.clone(), None).await?;
         let url = Url::parse(login.url())?;
-        let browser = self.cx.outbound.fetch(&url, 1 << 20, Duration::from_secs(20));
+        let browser = self
+            .cx
+            .outbound
+            .fetch(&url, 1 << 20, Duration::from_secs(20));
         tokio::select! {
             finished = login.finish() => Ok(finished?),
             Err(error) = browser => Err(error.into()),

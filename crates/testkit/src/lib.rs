@@ -8,6 +8,7 @@
     reason = "a peer that cannot start must stop the test that needs it"
 )]
 
+pub mod built;
 pub mod canned;
 pub mod echo;
 pub mod mcp;

@@ -95,10 +95,8 @@ async fn knock(upstream: Upstream, stranger: Arc<Access>) -> Result<Challenge, O
             line.close().await;
             Ok(Challenge::default())
         }
-        Err(error) => stranger
-            .challenge()
-            .ok_or_else(|| OAuthError::Unreachable {
-                problem: error.to_string(),
-            }),
+        Err(error) => stranger.challenge().ok_or_else(|| OAuthError::Unreachable {
+            problem: error.to_string(),
+        }),
     }
 }

@@ -321,10 +321,7 @@ mod tests {
         refused(json!({"command": " "}), "command");
         refused(json!({"command": "npx", "transport": "sse"}), "transport");
         refused(json!({"command": "npx", "headers": {}}), "headers");
-        refused(
-            json!({"command": "npx", "auth": {"type": "oauth"}}),
-            "auth",
-        );
+        refused(json!({"command": "npx", "auth": {"type": "oauth"}}), "auth");
         refused(json!({"url": "https://x.test", "args": []}), "args");
         refused(json!({"url": "https://x.test", "env": {}}), "env");
         refused(json!({"url": "https://x.test", "cwd": "."}), "cwd");

@@ -56,7 +56,9 @@ pub(super) enum WireError {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// The other side does not take the credential somebody gave us for it.
-    #[error("the server refuses the credential it was given, in `headers.Authorization` or with the call")]
+    #[error(
+        "the server refuses the credential it was given, in `headers.Authorization` or with the call"
+    )]
     Credential,
     /// The other side said no.
     #[error("`{host}` answered {status}{}", said(.excerpt))]

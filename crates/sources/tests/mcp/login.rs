@@ -201,10 +201,7 @@ async fn an_answer_from_somebody_else_is_refused() {
         })
         .await;
         let desktop = Desktop::new(&served);
-        says(
-            &desktop.log_in().await.unwrap_err().to_string(),
-            words,
-        );
+        says(&desktop.log_in().await.unwrap_err().to_string(), words);
         let asked = served.remote().server().requests();
         assert!(asked.iter().all(|request| request.path != "/token"));
         says(&desktop.open().problem().await, "wants a login");
@@ -331,9 +328,9 @@ async fn secrets_stay_out_of_logs_errors_and_files() {
     echoes(&tested).await;
     served.revoke_access();
     served.revoke_refresh();
-    let mut seen = tested.refusal("echo", json!({"text": "a"})).await;
-    seen.push_str(&format!("{:?}{:?}", tested.server, desktop.settings));
+    let refusal = tested.refusal("echo", json!({"text": "a"})).await;
     drop(subscriber);
+    let mut seen = format!("{refusal}{:?}{:?}", tested.server, desktop.settings);
     seen.push_str(&String::from_utf8_lossy(&log.0.lock().unwrap()));
     says(&seen, "proxy.connect");
     read_all(desktop.state.path(), &mut seen);

@@ -131,8 +131,7 @@ async fn guard(State(desk): Shared, request: Request, next: Next) -> Response {
         .is_ok_and(|message| message["method"] == "tools/call");
     let needed = lock(&desk.rules).call_scope.filter(|_| is_call);
     if let Some(needed) = needed.filter(|needed| !scope.split(' ').any(|had| had == *needed)) {
-        let challenge =
-            format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\", {place}");
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\", {place}");
         return challenge_with(StatusCode::FORBIDDEN, challenge);
     }
     next.run(Request::from_parts(parts, Body::from(body))).await

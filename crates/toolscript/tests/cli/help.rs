@@ -33,6 +33,12 @@ fn every_command() {
     for command in commands {
         check(&format!("help_{command}"), &[command, "--help"]);
     }
+    for command in ["login", "logout"] {
+        check(
+            &format!("help_server_{command}"),
+            &["server", command, "--help"],
+        );
+    }
 }
 
 #[test]

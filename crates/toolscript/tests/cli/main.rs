@@ -12,5 +12,6 @@ mod discover;
 mod exec;
 mod generate;
 mod help;
+mod login;
 mod sandbox;
 mod serve;

@@ -300,6 +300,10 @@ impl Access {
                 Ok(tokens)
             }
             Err(cause) if cause.is_final() => {
+                let issuer = session.issuer.clone();
+                if cause.is_about_client() {
+                    stored.clients.remove(&issuer);
+                }
                 stored.session = None;
                 self.held().tokens = None;
                 self.keep(vault, stored).await;
@@ -324,7 +328,10 @@ impl Access {
     ) -> Result<Tokens, AccessError> {
         let (challenge, issuer) = {
             let held = self.held();
-            (held.challenge.clone().unwrap_or_default(), held.issuer.clone())
+            (
+                held.challenge.clone().unwrap_or_default(),
+                held.issuer.clone(),
+            )
         };
         let hints = Hints {
             challenge: &challenge,

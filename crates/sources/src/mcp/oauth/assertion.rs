@@ -139,8 +139,7 @@ mod tests {
     #[test]
     fn the_kind_of_the_key_decides_how_it_signs() {
         let random = SystemRandom::new();
-        let der =
-            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let der = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
         let key = SigningKey::read(&pem(der.as_ref()), Some("k1".into())).unwrap();
         let Pair::Ec(pair) = &key.pair else {
             panic!("a key of this curve");
@@ -148,8 +147,14 @@ mod tests {
         let word = key.assertion("me", "https://as.test").unwrap();
         let public = pair.public_key().as_ref();
         let (header, claims) = verified(&word, &ECDSA_P256_SHA256_FIXED, public);
-        assert_eq!((&header["alg"], &header["kid"]), (&json!("ES256"), &json!("k1")));
-        assert_eq!((&claims["iss"], &claims["sub"]), (&json!("me"), &json!("me")));
+        assert_eq!(
+            (&header["alg"], &header["kid"]),
+            (&json!("ES256"), &json!("k1"))
+        );
+        assert_eq!(
+            (&claims["iss"], &claims["sub"]),
+            (&json!("me"), &json!("me"))
+        );
         assert_eq!(claims["aud"], "https://as.test");
 
         let der = Ed25519KeyPair::generate_pkcs8(&random).unwrap();

@@ -36,7 +36,8 @@ impl Challenge {
         for item in items(text) {
             let (word, rest) = item.split_once(' ').unwrap_or((item, ""));
             // A word without `=` begins a new challenge; what follows it may be its first field.
-            let field = if word.contains('=') {
+            let is_field = word.contains('=') || rest.trim_start().starts_with('=');
+            let field = if is_field {
                 item
             } else {
                 is_bearer = word.eq_ignore_ascii_case("bearer");
@@ -139,6 +140,7 @@ mod tests {
             &["b"],
             false,
         );
+        check(r#"Bearer realm=r, scope = "a b""#, None, &["a", "b"], false);
         check(r#"Digest scope="c""#, None, &[], false);
         check(",,= ,\"", None, &[], false);
     }

@@ -116,7 +116,11 @@ impl Client {
             return Ok(Self::configured(document, None, issuer));
         }
         if let Some(id) = &settings.client_id {
-            return Ok(Self::configured(id, settings.client_secret.as_ref(), issuer));
+            return Ok(Self::configured(
+                id,
+                settings.client_secret.as_ref(),
+                issuer,
+            ));
         }
         match known.filter(|known| known.still_serves(redirect_uri)) {
             Some(known) => Ok(known.clone()),

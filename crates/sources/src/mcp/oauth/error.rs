@@ -45,7 +45,9 @@ pub enum OAuthError {
         problem: String,
     },
     /// Nobody says where to log in.
-    #[error("`{host}` does not say where to log in to it; ask its makers for a token and set `headers.Authorization`")]
+    #[error(
+        "`{host}` does not say where to log in to it; ask its makers for a token and set `headers.Authorization`"
+    )]
     NowhereToLogIn {
         /// The host of the server.
         host: String,
@@ -57,13 +59,17 @@ pub enum OAuthError {
         issuer: String,
     },
     /// The metadata is for something else.
-    #[error("the server says it is `{found}`, which does not fit its address; its login is refused")]
+    #[error(
+        "the server says it is `{found}`, which does not fit its address; its login is refused"
+    )]
     OtherResource {
         /// What it says it is.
         found: String,
     },
     /// The metadata is of somebody else.
-    #[error("the authorization server should be `{expected}` and says it is `{found}`; its login is refused")]
+    #[error(
+        "the authorization server should be `{expected}` and says it is `{found}`; its login is refused"
+    )]
     OtherIssuer {
         /// Whom we asked.
         expected: String,
@@ -81,13 +87,17 @@ pub enum OAuthError {
         found: String,
     },
     /// The authorization server cannot protect the code on its way.
-    #[error("the authorization server `{issuer}` does not say that it knows PKCE with S256, without which a login is not safe")]
+    #[error(
+        "the authorization server `{issuer}` does not say that it knows PKCE with S256, without which a login is not safe"
+    )]
     NoPkce {
         /// Which one.
         issuer: String,
     },
     /// There is no way to be known to the authorization server.
-    #[error("the authorization server `{issuer}` takes no unknown clients; register one there and set `auth.client_id`")]
+    #[error(
+        "the authorization server `{issuer}` takes no unknown clients; register one there and set `auth.client_id`"
+    )]
     NoClient {
         /// Which one.
         issuer: String,
@@ -103,10 +113,14 @@ pub enum OAuthError {
         description: String,
     },
     /// The answer came from somebody else.
-    #[error("the answer came from another authorization server than the one asked; the login is refused")]
+    #[error(
+        "the answer came from another authorization server than the one asked; the login is refused"
+    )]
     MixedUp,
     /// The answer does not say whom it is from.
-    #[error("the answer does not say which authorization server it is from, although that one says it always would; the login is refused")]
+    #[error(
+        "the answer does not say which authorization server it is from, although that one says it always would; the login is refused"
+    )]
     Unsigned,
     /// The token cannot be used by us.
     #[error("`{host}` issued a token of the kind `{kind}`; only bearer tokens are understood")]
@@ -145,13 +159,16 @@ pub enum OAuthError {
 impl OAuthError {
     /// Whether asking again with the same credentials cannot help.
     pub(super) fn is_final(&self) -> bool {
+        self.is_about_client()
+            || matches!(self, Self::Refused { code, .. } if code == "invalid_grant")
+    }
+
+    /// Whether the authorization server does not know the client any more.
+    pub(super) fn is_about_client(&self) -> bool {
         let Self::Refused { code, .. } = self else {
             return false;
         };
-        matches!(
-            code.as_str(),
-            "invalid_grant" | "invalid_client" | "unauthorized_client" | "invalid_scope"
-        )
+        matches!(code.as_str(), "invalid_client" | "unauthorized_client")
     }
 }
 

@@ -30,7 +30,9 @@ pub(super) struct Key(LessSafeKey);
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The variable holds too little.
-    #[error("`TOOLSCRIPT_KEY` is too short to protect anything; make one with `openssl rand -base64 32`")]
+    #[error(
+        "`TOOLSCRIPT_KEY` is too short to protect anything; make one with `openssl rand -base64 32`"
+    )]
     Short,
     /// The file cannot be read or made.
     #[error("the key for stored logins, `{}`, cannot be had: {cause}", .path.display())]
@@ -51,7 +53,7 @@ impl Key {
             if text.reveal().trim().len() < SHORTEST {
                 return Err(KeyError::Short);
             }
-            return Ok(Self::from_text(text));
+            return Self::from_text(text);
         }
         let path = folder.join(FILE);
         let made = read_small(&path).or_else(|error| match error.kind() {
@@ -59,17 +61,16 @@ impl Key {
             _ => Err(error),
         });
         match made {
-            Ok(text) => Ok(Self::from_text(&Secret::new(text))),
+            Ok(text) => Self::from_text(&Secret::new(text)),
             Err(cause) => Err(KeyError::File { path, cause }),
         }
     }
 
-    fn from_text(text: &Secret) -> Self {
+    fn from_text(text: &Secret) -> Result<Self, KeyError> {
         let context = "toolscript 2026-11 logins at rest";
         let bytes = blake3::derive_key(context, text.reveal().trim().as_bytes());
-        #[expect(clippy::expect_used, reason = "both are 32 bytes long")]
-        let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes).expect("a key of the right length");
-        Self(LessSafeKey::new(key))
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes).map_err(|_| KeyError::Short)?;
+        Ok(Self(LessSafeKey::new(key)))
     }
 
     /// Encrypts something under a name; only under that name can it be read again.
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn only_the_same_key_and_name_open() {
-        let key = |text: &str| Key::from_text(&Secret::new(text));
+        let key = |text: &str| Key::from_text(&Secret::new(text)).unwrap();
         let sealed = key("one").seal("a", b"hello").unwrap();
         assert!(!sealed.windows(5).any(|part| part == b"hello"));
         assert_eq!(key("one").open("a", &sealed).unwrap(), b"hello");

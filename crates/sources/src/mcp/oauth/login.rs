@@ -1,7 +1,7 @@
 //! `Login`: what a person goes through once: to the authorization server in a browser, back to
 //! this machine with a code, and the code for tokens.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use tokio::time::timeout;
 use toolscript_catalog::Secret;
@@ -40,7 +40,6 @@ pub(in crate::mcp) struct Wish<'a> {
 }
 
 /// A login on its way: somebody has to open [`Login::url`], and [`Login::finish`] waits for them.
-#[derive(Debug)]
 pub struct Login {
     url: Url,
     web: Web,
@@ -93,7 +92,8 @@ pub(in crate::mcp) async fn begin(
         ("resource", &found.resource),
     ]);
     if !scopes.is_empty() {
-        url.query_pairs_mut().append_pair("scope", &scopes.join(" "));
+        url.query_pairs_mut()
+            .append_pair("scope", &scopes.join(" "));
     }
     if scopes.iter().any(|scope| scope == OFFLINE) {
         // Without it OpenID Connect ignores the wish.
@@ -145,7 +145,10 @@ fn scopes(
     let basis = settings.scopes.clone().or(asked);
     let mut scopes = basis.or_else(|| found.scopes.clone()).unwrap_or_default();
     if !stored.wanted.is_empty() {
-        let had = stored.session.as_ref().map(|session| &session.tokens.scopes);
+        let had = stored
+            .session
+            .as_ref()
+            .map(|session| &session.tokens.scopes);
         scopes.extend(had.into_iter().flatten().cloned());
         scopes.extend(stored.wanted.iter().cloned());
     }
@@ -213,7 +216,15 @@ impl Login {
             authorization: self.client.authorization(),
             scopes: self.scopes.clone(),
         };
-        let tokens = token::request(&self.web, asked).await?;
+        let tokens = match token::request(&self.web, asked).await {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                if error.is_about_client() {
+                    self.forget_client().await?;
+                }
+                return Err(error);
+            }
+        };
         self.keep(Session {
             issuer: issuer.issuer.clone(),
             token_endpoint: issuer.token_endpoint.clone(),
@@ -225,6 +236,16 @@ impl Login {
         .await
     }
 
+    /// The next login registers anew.
+    async fn forget_client(&self) -> Result<(), OAuthError> {
+        let _turn = self.vault.turn().await?;
+        let mut stored = self.vault.read().await.unwrap_or_default();
+        match stored.clients.remove(&self.found.issuer.issuer) {
+            Some(_) => Ok(self.vault.write(stored).await?),
+            None => Ok(()),
+        }
+    }
+
     async fn keep(&self, session: Session) -> Result<(), OAuthError> {
         let _turn = self.vault.turn().await?;
         let mut stored = self.vault.read().await.unwrap_or_default();
@@ -234,6 +255,15 @@ impl Login {
         stored.session = Some(session);
         stored.wanted = BTreeSet::new();
         Ok(self.vault.write(stored).await?)
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address holds the word that brings the answer home.
+        f.debug_struct("Login")
+            .field("host", &self.host())
+            .finish_non_exhaustive()
     }
 }
 
@@ -305,7 +335,12 @@ mod tests {
         assert_eq!(scopes(&plain, &asked, &none, &known), ["asked"]);
         let everything = scopes(&plain, &challenge(&[]), &none, &known);
         assert_eq!(everything, ["all", "of", "them"]);
-        let nothing = scopes(&plain, &challenge(&[]), &none, &found(&[], &["offline_access"]));
+        let nothing = scopes(
+            &plain,
+            &challenge(&[]),
+            &none,
+            &found(&[], &["offline_access"]),
+        );
         assert!(nothing.is_empty());
         let offline = scopes(&plain, &asked, &none, &found(&[], &["a", "offline_access"]));
         assert_eq!(offline, ["asked", "offline_access"]);

@@ -230,7 +230,10 @@ mod tests {
                 (get("/callback?code=evil&state=wrong"), "400"),
             ] {
                 let answer = visit(port, &request).await;
-                assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+                assert!(
+                    answer.starts_with(&format!("HTTP/1.1 {status}")),
+                    "{answer}"
+                );
                 assert!(!answer.contains("evil"), "{answer}");
             }
             assert_eq!(visit(port, "POST /callback HTTP/1.1\r\n\r\n").await, "");

@@ -265,8 +265,7 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let auth =
-            checked(json!({"type": "oauth", "client_id": "a", "client_secret": "hunter2"}));
+        let auth = checked(json!({"type": "oauth", "client_id": "a", "client_secret": "hunter2"}));
         assert!(!format!("{auth:?}").contains("hunter2"));
     }
 }

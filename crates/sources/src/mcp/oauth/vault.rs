@@ -188,10 +188,7 @@ impl Place {
         let fault = |cause| self.fault("locked", cause);
         let path = self.file.with_extension("lock");
         let folder = path.parent().unwrap_or(Path::new("."));
-        let made = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(fault)?;
         let file = OpenOptions::new()
             .create(true)

@@ -1,6 +1,10 @@
 //! The official conformance suite on our MCP client: everything both revisions require.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had stops the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what cannot be had stops the test"
+)]
 
 mod support {
     pub(crate) mod installed;

@@ -240,7 +240,7 @@ fn address(text: &str, allow_http: bool) -> Result<Url, SettingsError> {
 }
 
 /// Whether the address is a loopback one, which nobody on the way can read.
-fn is_this_machine(url: &Url) -> bool {
+pub(super) fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),

@@ -7,9 +7,7 @@ use toolscript_engine::{
     GenerateFailure, OpenError, Phase, ScriptError,
     config::ConfigError,
     discover::AskError,
-    mcp_servers::{
-        BadSettings, FileError, ImportError, LoginError, Taken, Trouble, UnknownServer,
-    },
+    mcp_servers::{BadSettings, FileError, ImportError, LoginError, Taken, Trouble, UnknownServer},
 };
 
 /// What the program ends with.

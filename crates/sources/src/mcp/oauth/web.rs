@@ -13,7 +13,7 @@ use url::{Url, form_urlencoded};
 
 use super::OAuthError;
 use crate::{
-    mcp::text,
+    mcp::{text, upstream::is_this_machine},
     outbound::{Answer, Limits, Outbound, OutboundError, Request, host_of},
 };
 
@@ -30,15 +30,28 @@ const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlen
 #[derive(Debug, Clone)]
 pub(super) struct Web {
     outbound: Outbound,
-    /// Whether the MCP server itself is spoken to in the clear: then so may be those it names.
-    allows_http: bool,
+    plain_http: PlainHttp,
+}
+
+/// Where plain http may lead. A server that is spoken to in the clear may name others like it.
+#[derive(Debug, Clone, Copy)]
+enum PlainHttp {
+    Nowhere,
+    ThisMachine,
+    /// Somebody has allowed it, by `allow_http`.
+    Anywhere,
 }
 
 impl Web {
     pub(super) fn new(outbound: Outbound, server: &Url) -> Self {
+        let plain_http = match server.scheme() {
+            "http" if is_this_machine(server) => PlainHttp::ThisMachine,
+            "http" => PlainHttp::Anywhere,
+            _ => PlainHttp::Nowhere,
+        };
         Self {
             outbound,
-            allows_http: server.scheme() == "http",
+            plain_http,
         }
     }
 
@@ -46,11 +59,12 @@ impl Web {
     pub(super) fn address(&self, text: &str, what: &'static str) -> Result<Url, OAuthError> {
         let refused = || OAuthError::BadAddress { what };
         let url = Url::parse(text).map_err(|_| refused())?;
-        match url.scheme() {
-            "https" if url.host().is_some() => Ok(url),
-            "http" if self.allows_http => Ok(url),
-            _ => Err(refused()),
-        }
+        let is_good = match (url.scheme(), self.plain_http) {
+            ("https", _) | ("http", PlainHttp::Anywhere) => true,
+            ("http", PlainHttp::ThisMachine) => is_this_machine(&url),
+            _ => false,
+        };
+        if is_good { Ok(url) } else { Err(refused()) }
     }
 
     /// Fetches a document; `None` where there is none.
@@ -119,5 +133,29 @@ impl Web {
             body: Some(Bytes::from(body)),
         };
         Ok(self.outbound.send(request, LIMITS).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(server: &str, address: &str, is_good: bool) {
+        let web = Web::new(Outbound::new(), &Url::parse(server).unwrap());
+        assert_eq!(web.address(address, "address").is_ok(), is_good);
+    }
+
+    #[test]
+    fn plain_http_leads_no_further_than_the_server_itself() {
+        check("https://x.test", "https://as.test/token", true);
+        check("https://x.test", "http://as.test/token", false);
+        check("https://x.test", "http://127.0.0.1/token", false);
+        check("http://127.0.0.1:1", "http://localhost:2/token", true);
+        check("http://127.0.0.1:1", "http://as.test/token", false);
+        check("http://x.test", "http://as.test/token", true);
+        check("http://x.test", "file:///etc/passwd", false);
+        check("https://x.test", "javascript:alert(1)", false);
+        check("https://x.test", "https://", false);
     }
 }

@@ -7,10 +7,6 @@ mod mcp;
 
 use toolscript_engine::guard;
 
-/// Scripts make and drop many small values on many threads; the system's allocator is slow at that.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> std::process::ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().as_deref() == Some(guard::SUBCOMMAND.as_ref()) {

@@ -16,10 +16,6 @@ use samples::Samples;
 use toolscript_engine::{Engine, Patience, Script, config::Config};
 use toolscript_sources::mcp::guard;
 
-/// Scripts make and drop many small values; the program itself uses this one too.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// How many calls a script makes.
 const CALLS: usize = 20;
 

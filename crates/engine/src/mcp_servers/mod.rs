@@ -4,6 +4,7 @@
 mod check;
 mod file;
 mod import;
+mod login;
 mod program;
 
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ pub use file::{Added, FileError, Replacing, ServerFile, Taken};
 pub use import::{
     Export, Import, ImportError, Imported, NotImported, Secrets, read as read_foreign,
 };
+pub use login::{LoggedIn, Login, LoginError, login, logout};
 pub use program::Program;
 pub use toolscript_sources::mcp::{IntrospectError, Trouble};
 

@@ -37,6 +37,7 @@ use super::{
     handler::{Handler, News, Progress, introduction},
     introspect::Trouble,
     listing,
+    oauth::Access,
     settings::Transport,
     sse::{LegacySse, SseProblem},
     stdio::{Noise, Stdio},
@@ -57,6 +58,8 @@ pub(super) struct Connector {
     trusts_memory: AtomicBool,
     news: Arc<News>,
     wire: OnceLock<Wire>,
+    /// The way into a remote server.
+    access: Option<Arc<Access>>,
     /// The children that have not ended yet.
     children: TaskTracker,
     /// The stderr of the newest child.
@@ -108,10 +111,11 @@ pub(super) enum ConnectError {
 impl ConnectError {
     /// Whether another way to begin might do better.
     fn is_disagreement(&self) -> bool {
-        matches!(
-            self,
-            Self::Protocol { .. } | Self::Ended { .. } | Self::Remote { .. }
-        )
+        match self {
+            Self::Protocol { .. } | Self::Ended { .. } => true,
+            Self::Remote { trouble, .. } => *trouble != Trouble::Login,
+            _ => false,
+        }
     }
 
     /// What it comes down to.
@@ -126,11 +130,16 @@ impl ConnectError {
                 Failure::Timeout(_) => Trouble::TimedOut,
                 Failure::Senseless(_) => Trouble::Malformed,
                 Failure::Unavailable(_) => Trouble::CouldNotStart,
+                Failure::Denied(_) => Trouble::Login,
                 _ => Trouble::Protocol,
             },
         }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "it stands where an error is mapped"
+    )]
     fn disagreement(problem: impl ToString) -> Self {
         Self::Remote {
             problem: problem.to_string(),
@@ -156,13 +165,14 @@ fn missing(cause: &io::Error) -> &'static str {
 }
 
 impl Connector {
-    pub(super) fn new(upstream: Upstream, memory: Memory) -> Self {
+    pub(super) fn new(upstream: Upstream, memory: Memory, access: Option<Arc<Access>>) -> Self {
         Self {
             upstream,
             memory,
             trusts_memory: AtomicBool::new(true),
             news: Arc::new(News::new()),
             wire: OnceLock::new(),
+            access,
             children: TaskTracker::new(),
             tail: Mutex::default(),
         }
@@ -174,6 +184,11 @@ impl Connector {
 
     pub(super) fn news(&self) -> &News {
         &self.news
+    }
+
+    /// The way into a remote server.
+    pub(super) fn access(&self) -> Option<&Arc<Access>> {
+        self.access.as_ref()
     }
 
     /// Waits until no child is left; nobody connects any more.
@@ -199,7 +214,7 @@ impl Connector {
             toolCount = Empty,
             status = Empty,
         );
-        let outcome = self.establish().instrument(span.clone()).await;
+        let outcome = Box::pin(self.establish()).instrument(span.clone()).await;
         self.trusts_memory.store(outcome.is_ok(), Ordering::SeqCst);
         span.record("status", if outcome.is_ok() { "ok" } else { "error" });
         outcome
@@ -370,7 +385,7 @@ impl Connector {
         if let Some(wire) = self.wire.get() {
             return Ok(wire.clone());
         }
-        let wire = Wire::new().map_err(ConnectError::disagreement)?;
+        let wire = Wire::new(self.access.clone()).map_err(ConnectError::disagreement)?;
         Ok(self.wire.get_or_init(|| wire).clone())
     }
 

@@ -21,6 +21,9 @@ pub(super) enum Failure {
     /// There is no connection.
     #[error("{0}")]
     Unavailable(String),
+    /// The server does not let us in.
+    #[error("{0}")]
+    Denied(String),
     /// No answer came in time.
     #[error("no answer within {} ms", .0.as_millis())]
     Timeout(Duration),
@@ -73,7 +76,7 @@ impl Failure {
     pub(super) fn of(self, function: &FunctionId) -> CallError {
         let function = function.clone();
         match self {
-            Self::Unavailable(problem) => CallError::Unavailable {
+            Self::Unavailable(problem) | Self::Denied(problem) => CallError::Unavailable {
                 source_name: function.source.to_string(),
                 problem,
             },
@@ -172,6 +175,7 @@ fn from_http(error: &StreamableHttpError<WireError>) -> Failure {
 fn from_wire(error: &WireError) -> Failure {
     let problem = error.to_string();
     match error {
+        WireError::Access(_) | WireError::Credential => Failure::Denied(problem),
         WireError::Line(line) if line.is_unsent() => Failure::Lost {
             problem,
             loss: Loss::UnsentAndDown,
@@ -188,12 +192,6 @@ fn from_wire(error: &WireError) -> Failure {
 pub(super) fn words(error: &StreamableHttpError<WireError>) -> String {
     match error {
         StreamableHttpError::Client(error) => error.to_string(),
-        StreamableHttpError::AuthRequired(_) => {
-            "the server wants a login; set `headers.Authorization`, or log in to it".to_owned()
-        }
-        StreamableHttpError::InsufficientScope(_) => {
-            "the server refuses: the credential does not allow this".to_owned()
-        }
         StreamableHttpError::UnexpectedContentType(Some(kind)) => {
             format!(
                 "the server answered with `{}`, which is no MCP",

@@ -11,6 +11,7 @@ use super::{
     connection::{Connection, Limit},
     era::Memory,
     listing::{self, Fetched},
+    login,
     settings::Settings,
     tool::{Compiled, compile},
     upstream::Upstream,
@@ -82,7 +83,7 @@ impl Trouble {
             {
                 Self::Login
             }
-            StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
+            StreamableHttpError::Client(WireError::Access(_) | WireError::Credential) => {
                 Self::Login
             }
             StreamableHttpError::Client(WireError::Malformed { .. })
@@ -118,7 +119,8 @@ pub async fn introspect(
 ) -> Result<Introspection, IntrospectError> {
     let upstream = Upstream::check(name, settings, &cx.folder)?;
     let memory = Memory::new(cx.state.as_deref(), &upstream);
-    let connector = Connector::new(upstream, memory);
+    let access = login::access(cx, &upstream);
+    let connector = Connector::new(upstream, memory, access);
     let line = connector.connect().await?;
     let connection = Arc::clone(&line.connection);
     let (info, transport) = (connection.info.clone(), connection.transport);

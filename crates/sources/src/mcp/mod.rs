@@ -3,7 +3,8 @@
 //! `settings` is what a person writes and `upstream` what is left after the rules were checked.
 //! `link` keeps a server connected; `connect` knows the three ways to do it (`child` and `stdio`
 //! for programs, `wire` for HTTP, `sse` for the older remote transport) and `greeting` finds out
-//! which era of the protocol the server speaks. `listing` and `tool` make functions of
+//! which era of the protocol the server speaks; `oauth` gets us in, and `login` lets a person in.
+//! `listing` and `tool` make functions of
 //! tools, `server` calls them and `content` reads what they answer.
 
 mod backoff;
@@ -22,6 +23,8 @@ mod handler;
 mod introspect;
 mod link;
 mod listing;
+mod login;
+mod oauth;
 mod server;
 mod settings;
 mod sse;
@@ -32,6 +35,8 @@ mod upstream;
 mod wire;
 
 pub use introspect::{IntrospectError, Introspection, Trouble, introspect};
+pub use login::{login, logout};
+pub use oauth::{KeyError, Login, OAuthError, ServerAuth, VaultError};
 pub use server::Server;
 pub use settings::{Settings, ToolFilter, Transport};
 
@@ -96,7 +101,8 @@ pub fn open(
 ) -> Result<Arc<Server>, SettingsError> {
     let upstream = Upstream::check(name, settings, &cx.folder)?;
     let memory = Memory::new(cx.state.as_deref(), &upstream);
-    let connector = Connector::new(upstream, memory);
+    let access = login::access(cx, &upstream);
+    let connector = Connector::new(upstream, memory, access);
     Ok(Arc::new(Server::new(connector, cx.changed.clone())))
 }
 

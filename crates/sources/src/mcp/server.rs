@@ -60,6 +60,12 @@ impl Server {
             .unwrap_or_default()
     }
 
+    /// Whether somebody has to log in before the server works, or works as wished.
+    pub fn wants_login(&self) -> bool {
+        let access = self.connector.access();
+        access.is_some_and(|access| access.wants_login())
+    }
+
     fn upstream(&self) -> &Upstream {
         self.connector.upstream()
     }

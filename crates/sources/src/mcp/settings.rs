@@ -8,6 +8,8 @@ use toolscript_catalog::{Rate, Secret};
 
 use crate::settings::Approve;
 
+use super::oauth::ServerAuth;
+
 /// One MCP server and how it is reached.
 ///
 /// Exactly one of `command` and `url` says where it is.
@@ -33,6 +35,9 @@ pub struct Settings {
     /// Headers sent with every request to `url`.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub headers: Option<BTreeMap<String, Secret>>,
+    /// How the remote server is logged in to; not needed where a header says it all, or where
+    /// `toolscript server login` finds out by itself.
+    pub auth: Option<ServerAuth>,
     /// Speak plain `http://` to a host that is not this machine. Without it such an address is
     /// used as `https://`.
     pub allow_http: bool,
@@ -66,6 +71,7 @@ impl Default for Settings {
             url: None,
             transport: None,
             headers: None,
+            auth: None,
             allow_http: false,
             enabled: true,
             timeout: 60.0,

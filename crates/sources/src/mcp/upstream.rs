@@ -8,11 +8,14 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use toolscript_catalog::{Rate, Secret, SourceName};
 use url::{Host, Url};
 
-use super::settings::{Settings, ToolFilter, Transport};
+use super::{
+    oauth::{self, CheckedAuth},
+    settings::{Settings, ToolFilter, Transport},
+};
 use crate::{SettingsError, settings::seconds};
 
 /// Headers the protocol sets itself.
@@ -62,6 +65,8 @@ pub(super) struct Program {
 pub(super) struct Remote {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
+    /// How it is logged in to; `None` where a header says who we are.
+    pub(super) auth: Option<CheckedAuth>,
     /// `None` finds out.
     pub(super) transport: Option<Transport>,
 }
@@ -129,7 +134,7 @@ fn way(settings: Settings, folder: &Path) -> Result<Way, SettingsError> {
             "is missing: the program to start, or `url` for a remote server",
         )),
         (Some(_), None) => program(settings, folder).map(Way::Child),
-        (None, Some(_)) => remote(settings).map(Way::Remote),
+        (None, Some(_)) => remote(settings, folder).map(Way::Remote),
     }
 }
 
@@ -137,6 +142,7 @@ fn program(settings: Settings, folder: &Path) -> Result<Program, SettingsError> 
     let for_remote = [
         ("transport", settings.transport.is_some()),
         ("headers", settings.headers.is_some()),
+        ("auth", settings.auth.is_some()),
         ("allow_http", settings.allow_http),
     ];
     refuse(
@@ -183,7 +189,7 @@ fn check_variable(name: &str, value: &Secret) -> Result<(), SettingsError> {
     Ok(())
 }
 
-fn remote(settings: Settings) -> Result<Remote, SettingsError> {
+fn remote(settings: Settings, folder: &Path) -> Result<Remote, SettingsError> {
     let for_program = [
         ("args", settings.args.is_some()),
         ("env", settings.env.is_some()),
@@ -200,9 +206,18 @@ fn remote(settings: Settings) -> Result<Remote, SettingsError> {
         let (name, value) = header(&name, &value)?;
         headers.insert(name, value);
     }
+    let auth = match (headers.contains_key(AUTHORIZATION), settings.auth) {
+        (true, Some(_)) => {
+            let problem = "set either it or `headers.Authorization`, not both";
+            return Err(bad("auth", problem));
+        }
+        (true, None) => None,
+        (false, auth) => Some(oauth::check(auth, folder)?),
+    };
     Ok(Remote {
         url,
         headers,
+        auth,
         transport: settings.transport,
     })
 }
@@ -227,7 +242,7 @@ fn address(text: &str, allow_http: bool) -> Result<Url, SettingsError> {
 }
 
 /// Whether the address is a loopback one, which nobody on the way can read.
-fn is_this_machine(url: &Url) -> bool {
+pub(super) fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
@@ -297,6 +312,7 @@ mod tests {
         refused(json!({"command": " "}), "command");
         refused(json!({"command": "npx", "transport": "sse"}), "transport");
         refused(json!({"command": "npx", "headers": {}}), "headers");
+        refused(json!({"command": "npx", "auth": {"type": "oauth"}}), "auth");
         refused(json!({"url": "https://x.test", "args": []}), "args");
         refused(json!({"url": "https://x.test", "env": {}}), "env");
         refused(json!({"url": "https://x.test", "cwd": "."}), "cwd");
@@ -319,6 +335,14 @@ mod tests {
         refused(
             json!({"url": "https://x.test", "headers": {"Accept": ""}}),
             "headers.Accept",
+        );
+        refused(
+            json!({
+                "url": "https://x.test",
+                "headers": {"Authorization": "Bearer x"},
+                "auth": {"type": "oauth"},
+            }),
+            "auth",
         );
         refused(
             json!({"url": "https://x.test", "headers": {"X": "a\nb"}}),

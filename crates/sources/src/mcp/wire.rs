@@ -5,7 +5,7 @@ use std::{collections::HashMap, error::Error as _, sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use reqwest::Response;
 use rmcp::{
@@ -14,17 +14,18 @@ use rmcp::{
         ServerJsonRpcMessage,
     },
     transport::streamable_http_client::{
-        AuthRequiredError, InsufficientScopeError, StreamableHttpClient, StreamableHttpError,
-        StreamableHttpPostResponse,
+        StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     },
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use toolscript_catalog::Secret;
 use url::Url;
 
 use super::{
     LARGEST_MESSAGE,
     delivery::Delivery,
     events::{Events, events},
+    oauth::{Access, AccessError, Challenge},
     text,
 };
 use crate::outbound::OutboundError;
@@ -41,6 +42,8 @@ const LARGEST_REFUSAL: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     client: reqwest::Client,
+    /// Where tokens come from for requests that bring no credential.
+    access: Option<Arc<Access>>,
 }
 
 /// Why an exchange gave nothing.
@@ -49,6 +52,14 @@ pub(super) enum WireError {
     /// The line failed.
     #[error(transparent)]
     Line(#[from] OutboundError),
+    /// There is no token for it, or none that is good enough.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The other side does not take the credential somebody gave us for it.
+    #[error(
+        "the server refuses the credential it was given, in `headers.Authorization` or with the call"
+    )]
+    Credential,
     /// The other side said no.
     #[error("`{host}` answered {status}{}", said(.excerpt))]
     Status {
@@ -70,7 +81,7 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 
 impl Wire {
     /// Makes the client.
-    pub(super) fn new() -> Result<Self, WireError> {
+    pub(super) fn new(access: Option<Arc<Access>>) -> Result<Self, WireError> {
         let setup = |reason: String| OutboundError::Setup { reason };
         let tls = tls().map_err(|error| setup(error.to_string()))?;
         let client = reqwest::Client::builder()
@@ -82,11 +93,54 @@ impl Wire {
             .referer(false)
             .build();
         let client = client.map_err(|error| setup(error.without_url().to_string()))?;
-        Ok(Self { client })
+        Ok(Self { client, access })
     }
 
-    /// Sends one request and gives the answer as it begins.
+    /// Sends one request and gives the answer as it begins. A request that brings no credential
+    /// gets a token, and another one should the first be refused: what was refused was not done.
     pub(super) async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        mut headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<Response, WireError> {
+        /// A token that has ended, and one that was too weak.
+        const MOST_REFUSALS: usize = 2;
+        let access = self.access.as_ref();
+        let Some(access) = access.filter(|_| !headers.contains_key(AUTHORIZATION)) else {
+            let response = self.send_once(method, url, headers, body).await?;
+            return match response.status() {
+                StatusCode::UNAUTHORIZED => Err(WireError::Credential),
+                _ => Ok(response),
+            };
+        };
+        let mut token = access.token().await?;
+        let mut refusals = 0;
+        loop {
+            if let Some(authorization) = token.as_ref().and_then(bearer) {
+                headers.insert(AUTHORIZATION, authorization);
+            }
+            let sending = self.send_once(method.clone(), url, headers.clone(), body.clone());
+            let response = sending.await?;
+            let challenge = Challenge::read(response.headers());
+            token = match response.status() {
+                StatusCode::UNAUTHORIZED if MOST_REFUSALS <= refusals => {
+                    return Err(access.refused().into());
+                }
+                StatusCode::UNAUTHORIZED => Some(access.renew(token, challenge).await?),
+                StatusCode::FORBIDDEN
+                    if challenge.wants_more_scope() && refusals < MOST_REFUSALS =>
+                {
+                    Some(access.widen(token, challenge).await?)
+                }
+                _ => return Ok(response),
+            };
+            refusals += 1;
+        }
+    }
+
+    async fn send_once(
         &self,
         method: Method,
         url: &str,
@@ -115,7 +169,7 @@ impl Wire {
     /// Asks for a stream of events.
     pub(super) async fn listen(&self, url: &str, headers: HeaderMap) -> Outcome<Events> {
         let response = self.send(Method::GET, url, headers, None).await;
-        let response = challenged(response.map_err(StreamableHttpError::Client)?)?;
+        let response = response.map_err(StreamableHttpError::Client)?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
@@ -153,7 +207,7 @@ impl StreamableHttpClient for Wire {
         let body = serde_json::to_vec(&message)?.into();
         Delivery::begin(&message);
         let response = self.send(Method::POST, &uri, headers, Some(body)).await;
-        let response = challenged(response.map_err(StreamableHttpError::Client)?)?;
+        let response = response.map_err(StreamableHttpError::Client)?;
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
                 Ok(StreamableHttpPostResponse::Accepted)
@@ -250,21 +304,11 @@ pub(super) fn authorization_of(message: &ClientJsonRpcMessage) -> Option<HeaderV
     Some(authorization.0.clone())
 }
 
-/// Passes everything on but a demand to log in.
-fn challenged(response: Response) -> Outcome<Response> {
-    let challenge = response.headers().get(WWW_AUTHENTICATE);
-    let Some(challenge) = challenge.and_then(|challenge| challenge.to_str().ok()) else {
-        return Ok(response);
-    };
-    match response.status() {
-        StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(
-            challenge.to_owned(),
-        ))),
-        StatusCode::FORBIDDEN => Err(StreamableHttpError::InsufficientScope(
-            InsufficientScopeError::new(challenge.to_owned(), None),
-        )),
-        _ => Ok(response),
-    }
+/// A token as a header; `None` for one no header can hold.
+fn bearer(token: &Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", token.reveal())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 async fn accepted(

@@ -8,6 +8,7 @@
 
 mod asides;
 mod listing;
+mod login;
 mod loss;
 mod processes;
 mod remote;
@@ -71,10 +72,8 @@ fn open(settings: Settings) -> Tested {
 fn open_again(settings: Settings, state: Arc<TempDir>) -> Tested {
     let (tell, told) = mpsc::unbounded_channel();
     let cx = Context {
-        folder: std::env::temp_dir(),
         changed: Changed::new(move |source| drop(tell.send(source.clone()))),
-        state: Some(state.path().to_owned()),
-        ..Context::default()
+        ..context(&state)
     };
     let name = SourceName::parse("fake").unwrap();
     let server = mcp::open(&cx, name, settings).unwrap();
@@ -82,6 +81,15 @@ fn open_again(settings: Settings, state: Arc<TempDir>) -> Tested {
         server,
         told,
         state,
+    }
+}
+
+/// What the program lends to a source, with its memory in a folder.
+fn context(state: &TempDir) -> Context {
+    Context {
+        folder: std::env::temp_dir(),
+        state: Some(state.path().to_owned()),
+        ..Context::default()
     }
 }
 

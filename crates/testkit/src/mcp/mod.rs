@@ -12,11 +12,12 @@ pub use stdio::serve;
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     sync::OnceLock,
 };
 
 use serde::{Deserialize, Serialize};
+
+use crate::built::{Target, built};
 
 /// What a fake server does. The default is a well-behaved server of the old era.
 #[expect(
@@ -78,44 +79,7 @@ impl Plan {
 }
 
 /// The path of the fake server as a program, built if need be.
-///
-/// Cargo gives tests the programs of their own package only, so this one asks cargo itself.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().expect("a test is a program");
-        // target/<profile>/deps/<test>
-        let folder = test
-            .ancestors()
-            .nth(2)
-            .expect("tests run from the target folder");
-        let target = folder
-            .parent()
-            .expect("the profile is inside the target folder");
-        let profile = folder.file_name().and_then(std::ffi::OsStr::to_str);
-        let profile = match profile.expect("profiles have plain names") {
-            "debug" => "dev",
-            other => other,
-        };
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "toolscript-testkit",
-                "--bin",
-                "fake-mcp",
-            ])
-            .args(["--profile", profile])
-            .arg("--target-dir")
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo starts");
-        assert!(status.success(), "the fake MCP server does not build");
-        folder
-            .join("fake-mcp")
-            .with_extension(std::env::consts::EXE_EXTENSION)
-    })
+    PROGRAM.get_or_init(|| built(Target::Binary("fake-mcp")))
 }

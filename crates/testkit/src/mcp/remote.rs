@@ -41,6 +41,11 @@ type Messages = mpsc::UnboundedReceiver<Value>;
 impl Remote {
     /// Starts a server that follows the plan.
     pub async fn start(plan: Plan) -> Self {
+        Self::start_behind(plan, |_url, router| router).await
+    }
+
+    /// Starts a server behind something else, which gets to know its address.
+    pub async fn start_behind(plan: Plan, wrap: impl FnOnce(&str, Router) -> Router) -> Self {
         let site = Arc::new(Site {
             fake: Fake::new(plan),
             sessions: Mutex::default(),
@@ -52,7 +57,7 @@ impl Remote {
             .route("/messages", post(take_for_stream))
             .layer(map_response(without_keep_alive))
             .with_state(Arc::clone(&site));
-        let server = Server::start(router).await;
+        let server = Server::start_at(|url| wrap(url, router)).await;
         Self { server, site }
     }
 

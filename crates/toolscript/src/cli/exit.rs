@@ -7,7 +7,7 @@ use toolscript_engine::{
     GenerateFailure, OpenError, Phase, ScriptError,
     config::ConfigError,
     discover::AskError,
-    mcp_servers::{BadSettings, FileError, ImportError, Taken, Trouble, UnknownServer},
+    mcp_servers::{BadSettings, FileError, ImportError, LoginError, Taken, Trouble, UnknownServer},
     toolbox::{InstallError, TemplateError, TrialError},
 };
 
@@ -68,6 +68,9 @@ impl Exit {
             };
         }
         if let Some(error) = error.downcast_ref::<AskError>() {
+            return error.code().into();
+        }
+        if let Some(error) = error.downcast_ref::<LoginError>() {
             return error.code().into();
         }
         if let Some(error) = error.downcast_ref::<clap::Error>() {

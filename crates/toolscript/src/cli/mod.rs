@@ -64,7 +64,7 @@ enum Command {
     Search(search::Args),
     /// Show functions and types with everything they reach, as Luau
     Docs(docs::Args),
-    /// Add, take over, list and look at MCP servers
+    /// Add, take over, list, look at and log in to MCP servers
     Server(server::Args),
     /// Make, try, list and install tool scripts
     Tool(tool::Args),

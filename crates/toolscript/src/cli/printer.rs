@@ -104,6 +104,12 @@ impl Printer {
         }
     }
 
+    /// What a person has to do for the work to go on; said even to those who want no notes.
+    #[expect(clippy::unused_self, reason = "the printer is who speaks")]
+    pub(crate) fn prompt(&self, text: &str) {
+        to_stderr(text);
+    }
+
     /// Something that is not as it should be, but does not stop the work.
     pub(crate) fn warning(&self, text: &str) {
         if !self.options.quiet {

@@ -35,7 +35,15 @@ fn every_command() {
     for command in commands {
         check(&format!("help_{command}"), &[command, "--help"]);
     }
-    for command in ["add", "import", "list", "remove", "introspect"] {
+    for command in [
+        "add",
+        "import",
+        "list",
+        "remove",
+        "introspect",
+        "login",
+        "logout",
+    ] {
         check(
             &format!("help_server_{command}"),
             &["server", command, "--help"],

@@ -12,6 +12,7 @@ mod discover;
 mod exec;
 mod generate;
 mod help;
+mod login;
 mod sandbox;
 mod serve;
 mod server;

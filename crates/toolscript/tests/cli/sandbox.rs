@@ -95,6 +95,11 @@ impl Sandbox {
         self.ran(&child.wait_with_output().unwrap())
     }
 
+    /// Waits for the end of the program.
+    pub(crate) fn ended(&self, child: Child) -> Ran {
+        self.ran(&child.wait_with_output().unwrap())
+    }
+
     fn ran(&self, output: &Output) -> Ran {
         let folder = self.folder.path().display().to_string();
         let text = |bytes: &[u8]| {

@@ -1,9 +1,12 @@
-//! `toolscript server`: the MCP servers of the configuration, added, taken over, looked at.
+//! `toolscript server`: the MCP servers of the configuration, added, taken over, looked at, logged
+//! in to.
 
 mod add;
 mod import;
 mod introspect;
 mod list;
+mod login;
+mod logout;
 mod remove;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +34,10 @@ enum Command {
     Remove(remove::Args),
     /// Connect to one MCP server and show its tools
     Introspect(introspect::Args),
+    /// Log in to a remote MCP server, in a browser
+    Login(login::Args),
+    /// Forget the login to a remote MCP server
+    Logout(logout::Args),
 }
 
 /// Does what is asked with the servers.
@@ -41,6 +48,8 @@ pub(crate) async fn run(args: &Args, printer: &Printer) -> anyhow::Result<Exit> 
         Command::List(args) => list::run(args, printer).await,
         Command::Remove(args) => remove::run(args, printer),
         Command::Introspect(args) => introspect::run(args, printer).await,
+        Command::Login(args) => login::run(args, printer).await,
+        Command::Logout(args) => logout::run(args, printer).await,
     }
 }
 

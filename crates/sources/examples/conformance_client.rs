@@ -14,9 +14,8 @@ use toolscript_catalog::{
     Person, Question, Source as _, SourceName, Type, Unreachable,
 };
 use toolscript_sources::{
-    Changed, Context,
+    Context,
     mcp::{self, Server, Settings},
-    outbound::Outbound,
 };
 use url::Url;
 
@@ -121,11 +120,9 @@ fn arguments(function: &Function) -> Map<String, Value> {
 impl Trial {
     fn new(state: &Path, settings: Settings) -> Result<Self, Box<dyn Error>> {
         let cx = Context {
-            outbound: Outbound::new(),
-            cache: None,
             folder: state.to_owned(),
-            changed: Changed::ignored(),
             state: Some(state.to_owned()),
+            ..Context::default()
         };
         let name = SourceName::parse("suite")?;
         Ok(Self {

@@ -7,6 +7,7 @@
     reason = "what cannot be had stops the test"
 )]
 
+#[expect(dead_code, reason = "other tests need the rest of it")]
 mod support {
     pub(crate) mod client;
     pub(crate) mod installed;

@@ -1,6 +1,10 @@
 //! The official conformance suite and the Inspector, on our real `/mcp` endpoint.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had stops the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what cannot be had stops the test"
+)]
 
 #[expect(dead_code, reason = "other tests need the rest of it")]
 mod support {

@@ -67,7 +67,7 @@ impl Talk {
         };
         let hello = talk.ask(
             "initialize",
-            json!({
+            &json!({
                 "protocolVersion": "2025-11-25",
                 "capabilities": {},
                 "clientInfo": {"name": "test", "version": "1"},
@@ -79,7 +79,7 @@ impl Talk {
         talk
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> u64 {
+    fn ask(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let request =
             json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
@@ -92,7 +92,7 @@ impl Talk {
         let arguments = json!({"script": script, "timeout_ms": 60_000});
         self.ask(
             "tools/call",
-            json!({"name": "execute_script", "arguments": arguments}),
+            &json!({"name": "execute_script", "arguments": arguments}),
         )
     }
 

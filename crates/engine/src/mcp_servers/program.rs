@@ -83,26 +83,26 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn find(settings: Value) -> Option<Program> {
-        Program::of(&settings, Path::new("/"))
+    fn find(settings: &Value) -> Option<Program> {
+        Program::of(settings, Path::new("/"))
     }
 
     #[test]
     fn commands_are_found_as_they_would_be_started() {
-        assert_eq!(find(json!({"url": "https://x.test"})), None);
-        let shell = find(json!({"command": "sh"})).unwrap();
+        assert_eq!(find(&json!({"url": "https://x.test"})), None);
+        let shell = find(&json!({"command": "sh"})).unwrap();
         assert!(shell.path.is_some());
-        let here = find(json!({"command": "./bin/sh"})).unwrap();
+        let here = find(&json!({"command": "./bin/sh"})).unwrap();
         assert_eq!(here.path, Some(PathBuf::from("/./bin/sh")));
-        let elsewhere = find(json!({"command": "sh", "env": {"PATH": "/nowhere"}})).unwrap();
+        let elsewhere = find(&json!({"command": "sh", "env": {"PATH": "/nowhere"}})).unwrap();
         assert_eq!(elsewhere.path, None);
-        let folder = find(json!({"command": "/bin"})).unwrap();
+        let folder = find(&json!({"command": "/bin"})).unwrap();
         assert_eq!(folder.path, None);
     }
 
     #[test]
     fn usual_commands_have_a_remedy() {
-        let remedy = |command: &str| find(json!({"command": command})).unwrap().remedy();
+        let remedy = |command: &str| find(&json!({"command": command})).unwrap().remedy();
         assert!(remedy("npx").unwrap().contains("Node.js"));
         assert!(remedy("/opt/uv/uvx").unwrap().contains("install uv"));
         assert_eq!(remedy("my-server"), None);

@@ -314,10 +314,10 @@ mod tests {
 
     /// Checks what becomes of settings when secrets go into variables.
     #[track_caller]
-    fn check(settings: Value, replaced: Value) {
+    fn check(settings: Value, replaced: &Value) {
         let settings: Map<String, Value> = serde_json::from_value(settings).unwrap();
         let found = find("github", &settings, &mut Taken::new());
-        assert_eq!(Value::Object(found.replaced), replaced);
+        assert_eq!(Value::Object(found.replaced), *replaced);
         let masked = Value::Object(found.masked).to_string();
         assert!(!masked.contains("hunter2"), "{masked}");
         for export in &found.exports {
@@ -327,7 +327,7 @@ mod tests {
 
     /// Checks that nothing in these settings is a secret.
     #[track_caller]
-    fn harmless(settings: Value) {
+    fn harmless(settings: &Value) {
         check(settings.clone(), settings);
     }
 
@@ -335,11 +335,11 @@ mod tests {
     fn variables_keep_their_names() {
         check(
             json!({"env": {"GITHUB_TOKEN": "hunter2hunter2", "LEVEL": "debug"}}),
-            json!({"env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "debug"}}),
+            &json!({"env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "debug"}}),
         );
         check(
             json!({"env": {"dbPassword": "hunter2"}}),
-            json!({"env": {"dbPassword": "${dbPassword}"}}),
+            &json!({"env": {"dbPassword": "${dbPassword}"}}),
         );
     }
 
@@ -347,7 +347,7 @@ mod tests {
     fn headers_keep_their_scheme() {
         check(
             json!({"headers": {"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2"}}),
-            json!({"headers": {"Authorization": "Bearer ${GITHUB_TOKEN}", "X-Api-Key": "${GITHUB_X_API_KEY}"}}),
+            &json!({"headers": {"Authorization": "Bearer ${GITHUB_TOKEN}", "X-Api-Key": "${GITHUB_X_API_KEY}"}}),
         );
     }
 
@@ -355,19 +355,19 @@ mod tests {
     fn arguments_and_addresses_hold_secrets_too() {
         check(
             json!({"args": ["--api-key=hunter2", "--token", "hunter2!", "-e", "SECRET=hunter2?"]}),
-            json!({"args": ["--api-key=${GITHUB_API_KEY}", "--token", "${GITHUB_TOKEN}", "-e", "SECRET=${GITHUB_SECRET}"]}),
+            &json!({"args": ["--api-key=${GITHUB_API_KEY}", "--token", "${GITHUB_TOKEN}", "-e", "SECRET=${GITHUB_SECRET}"]}),
         );
         check(
             json!({"args": ["--header", "Authorization: Bearer hunter2"]}),
-            json!({"args": ["--header", "Authorization: Bearer ${GITHUB_TOKEN}"]}),
+            &json!({"args": ["--header", "Authorization: Bearer ${GITHUB_TOKEN}"]}),
         );
         check(
             json!({"url": "https://x.test/mcp?api_key=hunter2&team=core"}),
-            json!({"url": "https://x.test/mcp?api_key=${GITHUB_API_KEY}&team=core"}),
+            &json!({"url": "https://x.test/mcp?api_key=${GITHUB_API_KEY}&team=core"}),
         );
         check(
             json!({"env": {"DATABASE": "postgres://ann:hunter2@db/shop"}}),
-            json!({"env": {"DATABASE": "postgres://ann:${DATABASE}@db/shop"}}),
+            &json!({"env": {"DATABASE": "postgres://ann:${DATABASE}@db/shop"}}),
         );
     }
 
@@ -375,18 +375,18 @@ mod tests {
     fn well_known_secrets_need_no_name() {
         check(
             json!({"args": ["ghp_hunter2hunter2hunter2"]}),
-            json!({"args": ["${GITHUB_SECRET}"]}),
+            &json!({"args": ["${GITHUB_SECRET}"]}),
         );
     }
 
     #[test]
     fn what_is_about_secrets_is_none() {
         harmless(
-            json!({"env": {"MAX_TOKENS": "200000", "KEY_FILE": "/etc/key.pem", "AUTH_MODE": "oauth2"}}),
+            &json!({"env": {"MAX_TOKENS": "200000", "KEY_FILE": "/etc/key.pem", "AUTH_MODE": "oauth2"}}),
         );
-        harmless(json!({"env": {"API_KEY": "${API_KEY}", "TOKEN": ""}}));
-        harmless(json!({"args": ["-y", "@scope/server-auth", "/home/ann/key/x", "--verbose"]}));
-        harmless(json!({"url": "https://x.test/mcp?team=core"}));
+        harmless(&json!({"env": {"API_KEY": "${API_KEY}", "TOKEN": ""}}));
+        harmless(&json!({"args": ["-y", "@scope/server-auth", "/home/ann/key/x", "--verbose"]}));
+        harmless(&json!({"url": "https://x.test/mcp?team=core"}));
     }
 
     #[test]

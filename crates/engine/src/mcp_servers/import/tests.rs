@@ -19,11 +19,11 @@ fn import(name: &str, text: &str) -> Import {
 }
 
 #[track_caller]
-fn one(text: &str, settings: Value) -> Imported {
+fn one(text: &str, settings: &Value) -> Imported {
     let mut import = import(".mcp.json", text);
     assert!(import.refused.is_empty(), "{:?}", import.refused);
     let server = import.servers.remove(0);
-    assert_eq!(Value::Object(server.settings.clone()), settings);
+    assert_eq!(Value::Object(server.settings.clone()), *settings);
     server
 }
 
@@ -41,13 +41,13 @@ fn refused(entry: &str, reason: &str) {
 fn claude_and_cursor() {
     let server = one(
         r#"{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server", 7], "env": {"N": 1, "F": true}, "disabled": true}}}"#,
-        json!({"command": "npx", "args": ["-y", "server", "7"], "env": {"N": "1", "F": "true"}, "enabled": false}),
+        &json!({"command": "npx", "args": ["-y", "server", "7"], "env": {"N": "1", "F": "true"}, "enabled": false}),
     );
     assert_eq!(server.name.as_str(), "files");
     assert!(server.notes.is_empty());
     one(
         r#"{"mcpServers": {"x": {"type": "sse", "url": "https://x.test/sse", "headers": {"X-Team": "${env:TEAM}"}}}}"#,
-        json!({"url": "https://x.test/sse", "transport": "sse", "headers": {"X-Team": "${TEAM}"}}),
+        &json!({"url": "https://x.test/sse", "transport": "sse", "headers": {"X-Team": "${TEAM}"}}),
     );
 }
 
@@ -81,7 +81,7 @@ fn settings_of_vs_code_hold_servers_too() {
         r#"{"mcp.servers": {"a": {"command": "x"}}}"#,
         r#"{"a": {"command": "x"}}"#,
     ] {
-        one(text, json!({"command": "x"}));
+        one(text, &json!({"command": "x"}));
     }
 }
 
@@ -149,7 +149,7 @@ fn names_are_cleaned_and_stay_apart() {
 fn what_nobody_knows_is_told() {
     let server = one(
         r#"{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["y"], "timeout": 60}}}"#,
-        json!({"command": "x"}),
+        &json!({"command": "x"}),
     );
     assert_eq!(
         server.notes,
@@ -188,11 +188,11 @@ fn what_cannot_be_taken_over_does_not_hold_up_the_rest() {
 fn addresses_of_variables_are_taken() {
     one(
         r#"{"mcpServers": {"a": {"url": "${URL}"}}}"#,
-        json!({"url": "${URL}"}),
+        &json!({"url": "${URL}"}),
     );
     one(
         r#"{"mcpServers": {"a": {"url": "https://${HOST}/mcp"}}}"#,
-        json!({"url": "https://${HOST}/mcp"}),
+        &json!({"url": "https://${HOST}/mcp"}),
     );
 }
 

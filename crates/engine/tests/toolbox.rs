@@ -20,7 +20,9 @@ const ECHO: &str = "tool = { description = 'Echoes.', parameters = {
 async fn open(folder: &TempDir, config: &str) -> Engine {
     let path = folder.path().join("toolscript.toml");
     let config = Config::parse(&path, config, &|_| None).unwrap();
-    Engine::open(config, Patience::Unlimited, None).await.unwrap()
+    Engine::open(config, Patience::Unlimited, None)
+        .await
+        .unwrap()
 }
 
 async fn run(engine: &Engine, owner: &str, text: &str) -> Result<Value, (Phase, String)> {
@@ -167,7 +169,10 @@ async fn configuration_errors_point_at_their_line() {
     );
     let bad = "[tools.script.x]\npath = \"x.luau\"\ntimeout = -1";
     let config = Config::parse(Path::new("toolscript.toml"), bad, &|_| None).unwrap();
-    let error = Engine::open(config, Patience::Unlimited, None).await.unwrap_err().to_string();
+    let error = Engine::open(config, Patience::Unlimited, None)
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("toolscript.toml:3: `x.timeout` must be"),
         "{error}"

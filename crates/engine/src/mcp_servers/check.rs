@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use toolscript_catalog::SourceName;
-use toolscript_sources::{Changed, Context, KINDS, outbound::Outbound};
+use toolscript_sources::{Context, KINDS};
 
 use super::SECTION;
 
@@ -26,11 +26,8 @@ pub fn check(
     folder: &Path,
 ) -> Result<(), BadSettings> {
     let cx = Context {
-        outbound: Outbound::new(),
-        cache: None,
         folder: folder.to_owned(),
-        changed: Changed::ignored(),
-        state: None,
+        ..Context::default()
     };
     let Some(kind) = KINDS.iter().find(|kind| kind.section() == SECTION) else {
         return Ok(());

@@ -126,6 +126,7 @@ impl Trial {
             folder: state.to_owned(),
             changed: Changed::ignored(),
             state: Some(state.to_owned()),
+            ..Context::default()
         };
         let name = SourceName::parse("suite")?;
         Ok(Self {

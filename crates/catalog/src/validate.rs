@@ -10,7 +10,10 @@ use crate::{
     ty::{Array, Extra, Number, Object, Text, Union},
 };
 
+mod empty;
 mod format;
+
+pub use empty::settle_empty;
 
 /// How many steps one check may take. Unions of unions could ask for more than the
 /// age of the universe; the other side will judge what we did not get to.
@@ -223,15 +226,8 @@ impl Checker<'_> {
             (Type::Binary, value) if is_bytes(value) => Ok(()),
             (Type::Literal { values }, value) => choice_fits(values, value),
             (Type::Array(wanted), Value::Array(items)) => self.array(wanted, items, depth),
-            // An empty Luau table is an empty list as well as an empty object.
-            (Type::Array(wanted), Value::Object(object)) if object.is_empty() => {
-                self.array(wanted, &[], depth)
-            }
             (Type::Object(wanted), Value::Object(object)) => {
                 self.object(wanted, object, Unknown::Passed, depth)
-            }
-            (Type::Object(wanted), Value::Array(items)) if items.is_empty() => {
-                self.object(wanted, &Map::new(), Unknown::Passed, depth)
             }
             (Type::Union(union), value) => self.union(union, value, depth),
             (other, value) => Err(kind_fault(other, value)),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use mlua::{Function as LuauFunction, Lua, LuaString, MultiValue, Table, Value as Luau};
 use serde_json::{Map, Value};
 use toolscript_catalog::{
-    Call, CallError, Entry, FunctionId, Type, Types, Unknown,
+    Call, CallError, Entry, FunctionId, Types, Unknown,
     function::{Convention, Function},
-    ty::Extra,
+    validate::settle_empty,
 };
 
 use crate::{
@@ -254,7 +254,7 @@ fn shape(
     let types = &bound.entry.listing.types;
     for field in &function.params.fields {
         if let Some(value) = params.get_mut(&*field.name) {
-            settle_empty(value, &field.ty, types);
+            settle_empty(&field.ty, types, value);
         }
     }
     let body = body
@@ -304,40 +304,9 @@ fn read_body(
     let kinds = &Parts::of(lua)?.kinds;
     let mut read = value::to_json(kinds, body, Budget::of(state), "body")?;
     if let Some(body) = &function.body {
-        settle_empty(&mut read, &body.ty, types);
+        settle_empty(&body.ty, types, &mut read);
     }
     Ok(read)
-}
-
-/// An empty table is an object unless it says otherwise; where the function wants a list, it
-/// was one.
-fn settle_empty(value: &mut Value, ty: &Type, types: &Types) {
-    match (ty.resolve(types), value) {
-        (Type::Nullable { inner }, value) => settle_empty(value, inner, types),
-        (Type::Array(_), value @ Value::Object(_)) if is_empty(value) => {
-            *value = Value::Array(Vec::new());
-        }
-        (Type::Array(array), Value::Array(items)) => {
-            for item in items {
-                settle_empty(item, &array.items, types);
-            }
-        }
-        (Type::Object(object), Value::Object(fields)) => {
-            for (key, value) in fields {
-                let known = object.fields.iter().find(|field| *field.name == **key);
-                match (known, &object.extra) {
-                    (Some(field), _) => settle_empty(value, &field.ty, types),
-                    (None, Extra::Typed(ty)) => settle_empty(value, ty, types),
-                    (None, _) => {}
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty)
 }
 
 /// How a function is called, with the parameters it cannot do without.

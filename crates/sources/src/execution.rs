@@ -7,13 +7,21 @@ use std::{
 
 use async_trait::async_trait;
 use toolscript_catalog::{
-    Call, CallContext, CallError, Caller, Doorway, FunctionId, Level, Observer, Reply,
+    Call, CallContext, CallError, Caller, Doorway, FunctionId, Level, Listing, Observer, Reply,
+    validate,
 };
 use toolscript_luau::{
     EntryPoint, HostModule, Limits, LogLine, Phase, Progress, Run, ScriptError, ScriptResult,
 };
 
 use crate::{Context, hidden::Hidden};
+
+/// Makes the empty tables in a result what the function says it gives.
+pub(crate) fn settle_result(listing: &Listing, reply: &mut Reply) {
+    if let Some(function) = listing.functions.first() {
+        validate::settle_empty(&function.returns.ty, &listing.types, &mut reply.value);
+    }
+}
 
 /// One call of a function that is a script.
 pub(crate) struct Execution<'a> {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Context, SettingsError,
-    execution::Execution,
+    execution::{Execution, settle_result},
     hidden::Hidden,
     outbound::AllowList,
     settings::seconds,
@@ -286,9 +286,11 @@ impl Source for ScriptSource {
                 Argument::Module(tool.context.clone()),
             ],
         };
-        execution
+        let mut reply = execution
             .run(&loaded.text, entry, tool.modules.clone())
-            .await
+            .await?;
+        settle_result(&loaded.listing, &mut reply);
+        Ok(reply)
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Context, SettingsError,
-    execution::{self, Execution},
+    execution::{self, Execution, settle_result},
     hidden::Hidden,
     settings::seconds,
     tool,
@@ -367,7 +367,9 @@ impl Source for ToolkitSource {
             function: "execute".to_owned(),
             arguments: vec![Argument::Value(Value::Object(call.params))],
         };
-        execution.run(script, entry, Vec::new()).await
+        let mut reply = execution.run(script, entry, Vec::new()).await?;
+        settle_result(&tool.listing, &mut reply);
+        Ok(reply)
     }
 
     fn files(&self) -> Vec<PathBuf> {

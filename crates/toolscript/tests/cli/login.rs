@@ -106,7 +106,11 @@ fn what_cannot_be_logged_in_to_is_told_apart() {
     let stage = Stage::new();
     let ran = stage.sandbox.run(&["server", "login", "note"]);
     assert_eq!(ran.code, 4);
-    assert!(ran.stderr.contains("there is `notes`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the servers are notes"),
+        "{}",
+        ran.stderr
+    );
     let program = "[mcp_servers.files]\ncommand = \"cat\"\n";
     stage.sandbox.write("toolscript.toml", program);
     let ran = stage.sandbox.run(&["server", "login", "files"]);

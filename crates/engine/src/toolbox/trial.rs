@@ -3,13 +3,12 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::{Map, Value, json};
 use toolscript_catalog::{
-    Call, CallError, Caller as _, ErrorCode, Function, FunctionId, FunctionName, Level, Observer,
-    Sign, SourceName, Type, Types,
+    ErrorCode, Function, FunctionId, FunctionName, Level, Observer, Sign, SourceName, Type, Types,
 };
 use toolscript_sources::{
     Kind as _,
@@ -17,14 +16,10 @@ use toolscript_sources::{
 };
 
 use crate::{
-    Engine, LogLine, OpenError, Patience,
+    Engine, LogLine, OpenError, Patience, ToolCall,
     config::{Config, Configured, Origin},
-    dispatcher::{Door, Visit},
     registry,
 };
-
-/// The longest a trial waits; the tool's own time is mostly shorter.
-const PATIENCE: Duration = Duration::from_hours(1);
 
 /// What to try.
 #[derive(Debug, Clone, Default)]
@@ -254,40 +249,26 @@ fn words(step: Step, parameters: usize) -> String {
 }
 
 async fn call(engine: &Engine, key: &str, trial: &Trial, report: &mut TrialReport) {
-    let snapshot = engine.registry.snapshot();
+    let name = format!("{}.{}", Script::SOURCE, FunctionName::clean(key));
+    let tools = engine.tools();
+    let tool = tools.iter().find(|tool| tool.id().to_string() == name);
+    let params = tool.map(|tool| typed(tool.function(), tool.types(), &trial.params));
     let heard = Arc::new(Heard::default());
-    let deadline = Instant::now() + PATIENCE;
     let begun = Instant::now();
-    let outcome = async {
-        let source = SourceName::parse(Script::SOURCE).map_err(|_| gone(key))?;
-        let function = FunctionId {
-            source,
-            name: FunctionName::clean(key),
-        };
-        let (entry, listed) = snapshot.catalog.by_id(&function).map_err(|_| gone(key))?;
-        let params = typed(listed, &entry.listing.types, &trial.params);
-        let door = Door::new(Visit {
-            dispatcher: engine.dispatcher.clone(),
-            snapshot: snapshot.clone(),
-            owner: String::new(),
-            credentials: std::collections::BTreeMap::default(),
-            deadline,
-            person: None,
-            observer: Some(heard.clone()),
-        });
-        let call = Call {
-            function,
-            params,
-            body: None,
-        };
-        door.call(call).await
-    };
-    let outcome: Result<_, CallError> = outcome.await;
+    let outcome = engine.call_tool(ToolCall {
+        name,
+        params: params.unwrap_or_default(),
+        // As long as may be; the tool's own time is mostly shorter.
+        timeout_ms: Some(u64::MAX),
+        observer: Some(heard.clone()),
+        ..ToolCall::default()
+    });
+    let outcome = outcome.await;
     let took = format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
     report.logs = heard.take();
     let problem = match outcome {
-        Ok(reply) => {
-            report.result = Some(reply.value);
+        Ok(value) => {
+            report.result = Some(value);
             None
         }
         Err(error) => {
@@ -299,13 +280,6 @@ async fn call(engine: &Engine, key: &str, trial: &Trial, report: &mut TrialRepor
         what: format!("called in {took}"),
         problem,
     });
-}
-
-fn gone(key: &str) -> CallError {
-    CallError::NotFound {
-        function: format!("{}.{key}", Script::SOURCE),
-        hint: "the script changed while it was tried".to_owned(),
-    }
 }
 
 /// What texts mean, by the types of the parameters. What fits no type stays text, and the check

@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Map, Value};
 use toolscript_catalog::{
-    Call, CallError, Caller as _, Catalog, Credentials, Entry, Function, FunctionId, FunctionName,
-    Observer, Person, Types, schema::write, suggest,
+    Call, CallError, Caller as _, Catalog, Credentials, Entry, Function, FunctionId, Observer,
+    Person, Types, schema::write, suggest,
 };
 use toolscript_luau::{Asked, Limits};
 
@@ -31,7 +31,8 @@ pub struct Tool {
     /// Whether it comes with the program.
     pub builtin: bool,
     entry: Arc<Entry>,
-    function: FunctionName,
+    /// Where its function stands in the listing of the entry, which never changes.
+    at: usize,
 }
 
 /// One use of a tool.
@@ -56,11 +57,7 @@ pub struct ToolCall {
 impl Tool {
     /// What it is.
     pub fn function(&self) -> &Function {
-        static NOTHING: std::sync::LazyLock<Function> = std::sync::LazyLock::new(Function::default);
-        // It was found in this entry, which never changes.
-        self.entry
-            .function(self.function.as_str())
-            .unwrap_or(&NOTHING)
+        &self.entry.listing.functions[self.at]
     }
 
     /// The types its parameters and its result mention.
@@ -72,32 +69,38 @@ impl Tool {
     pub fn id(&self) -> FunctionId {
         FunctionId {
             source: self.entry.name.clone(),
-            name: self.function.clone(),
+            name: self.function().name.clone(),
         }
     }
 
-    fn builtin(function: &Function) -> Self {
-        Self {
-            name: function.name.to_string(),
-            builtin: true,
-            entry: knowledge::entry().clone(),
-            function: function.name.clone(),
-        }
+    /// The tools of an entry, by the names they are called by.
+    fn all_of(entry: &Arc<Entry>) -> impl Iterator<Item = Self> {
+        (0..entry.listing.functions.len()).map(|at| Self::of(entry, at))
     }
 
-    fn of(entry: &Arc<Entry>, function: &Function) -> Self {
-        let name = function.name.as_str();
-        let is_bare = entry.name.as_str() == SCRIPTS && knowledge::entry().function(name).is_none();
+    fn of(entry: &Arc<Entry>, at: usize) -> Self {
+        let name = entry.listing.functions[at].name.as_str();
+        let knowledge = knowledge::entry();
+        let builtin = Arc::ptr_eq(entry, knowledge);
+        let is_bare = entry.name.as_str() == SCRIPTS && knowledge.function(name).is_none();
         Self {
-            name: if is_bare {
+            name: if builtin || is_bare {
                 name.to_owned()
             } else {
                 format!("{}.{name}", entry.name)
             },
-            builtin: false,
+            builtin,
             entry: entry.clone(),
-            function: function.name.clone(),
+            at,
         }
+    }
+
+    /// The tool of an entry whose function has this name.
+    fn named(entry: &Arc<Entry>, name: &str) -> Option<Self> {
+        let function = entry.function(name)?;
+        let mut functions = entry.listing.functions.iter();
+        let at = functions.position(|known| known.name == function.name)?;
+        Some(Self::of(entry, at))
     }
 }
 
@@ -153,13 +156,9 @@ impl Engine {
 }
 
 fn list(catalog: &Catalog) -> Vec<Tool> {
-    let built_in = knowledge::entry().listing.functions.iter();
-    let mut tools: Vec<Tool> = built_in.map(Tool::builtin).collect();
-    for entry in catalog.entries().filter(|entry| has_tools(entry)) {
-        let functions = entry.listing.functions.iter();
-        tools.extend(functions.map(|function| Tool::of(entry, function)));
-    }
-    tools
+    let made = catalog.entries().filter(|entry| has_tools(entry));
+    let entries = std::iter::once(knowledge::entry()).chain(made);
+    entries.flat_map(Tool::all_of).collect()
 }
 
 fn has_tools(entry: &Entry) -> bool {
@@ -168,15 +167,15 @@ fn has_tools(entry: &Entry) -> bool {
 
 /// The tool of a name: as it is listed, or with its source in front.
 fn find(catalog: &Catalog, name: &str) -> Result<Tool, CallError> {
-    if let Some(function) = knowledge::entry().function(name) {
-        return Ok(Tool::builtin(function));
+    if let Some(tool) = Tool::named(knowledge::entry(), name) {
+        return Ok(tool);
     }
     let (source, function) = name.split_once('.').unwrap_or((SCRIPTS, name));
     let entry = catalog
         .entries()
         .find(|entry| entry.name.as_str() == source && has_tools(entry));
     entry
-        .and_then(|entry| Some(Tool::of(entry, entry.function(function)?)))
+        .and_then(|entry| Tool::named(entry, function))
         .ok_or_else(|| not_found(catalog, name))
 }
 

@@ -264,7 +264,7 @@ async fn call(engine: &Engine, key: &str, trial: &Trial, report: &mut TrialRepor
         ..ToolCall::default()
     });
     let outcome = outcome.await;
-    let took = format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
+    let elapsed = format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
     report.logs = heard.take();
     let problem = match outcome {
         Ok(value) => {
@@ -277,7 +277,7 @@ async fn call(engine: &Engine, key: &str, trial: &Trial, report: &mut TrialRepor
         }
     };
     report.steps.push(TrialStep {
-        what: format!("called in {took}"),
+        what: format!("called in {elapsed}"),
         problem,
     });
 }

@@ -54,7 +54,7 @@ pub(crate) fn start(
         // A full queue means that everything will be looked at anyway.
         sender.try_send(paths).ok();
     })?;
-    let task = Reload {
+    let mut task = Reload {
         engine: Arc::downgrade(engine),
         changes: engine.changes(),
         file: file.map(|file| whole(&file)),
@@ -63,6 +63,8 @@ pub(crate) fn start(
         folders: BTreeSet::new(),
         events,
     };
+    // At once: whoever hears that we serve may change a file the next moment.
+    task.watch(engine);
     tokio::spawn(task.keep());
     Ok(())
 }
@@ -81,14 +83,15 @@ struct Reload {
 impl Reload {
     async fn keep(mut self) {
         loop {
-            let Some(engine) = self.engine.upgrade() else {
-                return;
-            };
-            self.watch(&engine);
-            drop(engine);
             tokio::select! {
                 // Another listing may come from other files. Ends with the engine.
-                changed = self.changes.changed() => if changed.is_err() { return },
+                changed = self.changes.changed() => {
+                    let Some(engine) = self.engine.upgrade() else { return };
+                    if changed.is_err() {
+                        return;
+                    }
+                    self.watch(&engine);
+                }
                 first = self.events.recv() => {
                     let Some(first) = first else { return };
                     let changed = self.gather(first).await;

@@ -170,6 +170,43 @@ fn changed_files_are_taken_in_while_serving() {
 }
 
 #[test]
+fn clients_hear_that_lists_have_changed() {
+    let sandbox = Sandbox::with_pets();
+    let mut command = sandbox.command(&["run"]);
+    let mut server = Background(command.stdin(Stdio::piped()).spawn().unwrap());
+    let mut input = server.0.stdin.take().unwrap();
+    let mut output = BufReader::new(server.0.stdout.take().unwrap()).lines();
+    let mut say = |message: Value| writeln!(input, "{message}").unwrap();
+    say(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}}),
+    );
+    let greeting = output.next().unwrap().unwrap();
+    assert!(greeting.contains("listChanged"), "{greeting}");
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    say(json!({"jsonrpc": "2.0", "id": 2, "method": "resources/list"}));
+    // Once this is answered, the server has taken in that the client is ready.
+    output.next().unwrap().unwrap();
+    let single = "[server]\nsurface = \"single\"\n[apis.more]\nspec = \"pets.yaml\"\n";
+    sandbox.write("toolscript.toml", single);
+    let mut heard = || {
+        let line = output.next().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        message["method"].as_str().unwrap_or_default().to_owned()
+    };
+    let mut methods = [heard(), heard()];
+    methods.sort();
+    assert_eq!(
+        methods,
+        [
+            "notifications/resources/list_changed",
+            "notifications/tools/list_changed"
+        ]
+    );
+}
+
+#[test]
 fn a_taken_port_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

@@ -300,14 +300,13 @@ fn a_thousand_kills_under_load_leave_nobody_waiting_and_nobody_behind() {
             let Some(server) = (0 < pid).then(|| processes::find(pid)).flatten() else {
                 continue;
             };
+            // A server whose guard has just died is the child of the first process of all.
+            let guard = Some(server.parent).filter(|parent| 1 < *parent);
+            let guard = guard.and_then(processes::find);
+            seen.extend([Some(server), guard].into_iter().flatten());
             // Every other time the guard before the server is the one to die.
-            let guard = processes::find(server.parent).filter(|_| killed % 2 == 1);
-            seen.extend(
-                [Some(server), processes::find(server.parent)]
-                    .into_iter()
-                    .flatten(),
-            );
-            killed += usize::from(processes::kill(guard.unwrap_or(server).id));
+            let victim = guard.filter(|_| killed % 2 == 1).unwrap_or(server);
+            killed += usize::from(processes::kill(victim.id));
         }
         for id in std::mem::take(&mut running) {
             let outcome = talk.answer(id)["structuredContent"].take();

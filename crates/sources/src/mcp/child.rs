@@ -100,6 +100,13 @@ impl Child {
         exit.ok().and_then(|exit| *exit).unwrap_or(Exit::Unknown)
     }
 
+    /// Waits until the server has ended by itself and what it wrote last has had time to arrive.
+    pub(super) async fn gone(&mut self) {
+        const ON_ITS_WAY: Duration = Duration::from_millis(500);
+        self.ended().await;
+        tokio::time::sleep(ON_ITS_WAY).await;
+    }
+
     /// Ends the server and all it started, and waits for that.
     pub(super) async fn end(self) -> Exit {
         let Self { mut exit, end, .. } = self;

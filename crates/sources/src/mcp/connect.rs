@@ -287,7 +287,12 @@ impl Connector {
             patience: Some(self.upstream.start_timeout / 6),
         };
         let us = introduction();
-        let greeted = timeout(self.upstream.start_timeout, greet(&mut stdio, &us, opening)).await;
+        let greeting = timeout(self.upstream.start_timeout, greet(&mut stdio, &us, opening));
+        let greeted = tokio::select! {
+            greeted = greeting => greeted,
+            // Somebody else may hold its pipes open, who will never answer.
+            () = child.gone() => Ok(Err(GreetError::Closed)),
+        };
         let problem = match greeted {
             Ok(Ok(greeting)) => {
                 let mut line = self.serve(stdio, greeting, STDIO).await?;
@@ -527,9 +532,17 @@ async fn listen(connection: &Connection, news: &News) {
 impl Line {
     /// Waits for the end of the connection and says why it came.
     pub(super) async fn ended(&mut self) -> String {
+        let gone = async {
+            match &mut self.child {
+                Some((child, _)) => child.gone().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.is_over.cancelled() => {}
             () = self.connection.given_up() => {}
+            // Somebody else may hold its pipes open, who will never answer.
+            () = gone => {}
         }
         match &mut self.child {
             None => "the connection to the server was lost".to_owned(),

@@ -53,12 +53,14 @@ pub trait Kind: Sync {
         settings: Value,
     ) -> Result<Arc<dyn Source>, SettingsError>;
 
-    /// Opens a source nobody named, under the name it finds for itself.
+    /// Opens a source nobody named, under the name it finds for itself; most kinds find none.
     async fn open_unnamed(
         &self,
-        cx: &Context,
-        settings: Value,
-    ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError>;
+        _cx: &Context,
+        _settings: Value,
+    ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError> {
+        Err(UnnamedError::Nameless)
+    }
 }
 
 /// How the sources of a kind stand in a configuration.

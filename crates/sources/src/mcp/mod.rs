@@ -42,12 +42,11 @@ pub use settings::{Settings, ToolFilter, Transport};
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
 use self::{connect::Connector, era::Memory, upstream::Upstream};
-use crate::{Context, Kind, SettingsError, UnnamedError, text};
+use crate::{Context, Kind, SettingsError, text};
 
 /// The largest message a server may send.
 const LARGEST_MESSAGE: usize = 16 << 20;
@@ -56,7 +55,6 @@ const LARGEST_MESSAGE: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Mcp;
 
-#[async_trait]
 impl Kind for Mcp {
     fn name(&self) -> &'static str {
         "mcp"
@@ -77,14 +75,6 @@ impl Kind for Mcp {
         settings: Value,
     ) -> Result<Arc<dyn Source>, SettingsError> {
         Ok(open(cx, name, self::settings(settings)?)?)
-    }
-
-    async fn open_unnamed(
-        &self,
-        _cx: &Context,
-        _settings: Value,
-    ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError> {
-        Err(UnnamedError::Nameless)
     }
 }
 

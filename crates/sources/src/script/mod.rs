@@ -17,12 +17,11 @@ pub use settings::Settings;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
 use self::source::{ScriptSource, Tool};
-use crate::{Context, Kind, Layout, SettingsError, UnnamedError, settings::read};
+use crate::{Context, Kind, Layout, SettingsError, settings::read};
 
 /// The kind `script`: sections `[tools.script.<name>]`, together the source `tools`.
 #[derive(Debug)]
@@ -37,7 +36,6 @@ impl Script {
     pub const SOURCE: &str = "tools";
 }
 
-#[async_trait]
 impl Kind for Script {
     fn name(&self) -> &'static str {
         "script"
@@ -82,14 +80,6 @@ impl Kind for Script {
             tools.push(Tool::new(cx, &key, settings).map_err(within)?);
         }
         Ok(Arc::new(ScriptSource::new(cx.clone(), name, tools)))
-    }
-
-    async fn open_unnamed(
-        &self,
-        _cx: &Context,
-        _settings: Value,
-    ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError> {
-        Err(UnnamedError::Nameless)
     }
 }
 

@@ -13,18 +13,16 @@ pub use settings::Settings;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use toolscript_catalog::{Source, SourceName};
 
 use self::source::ToolkitSource;
-use crate::{Context, Kind, SettingsError, UnnamedError, settings::read};
+use crate::{Context, Kind, SettingsError, settings::read};
 
 /// The kind `toolkit`: sections `[toolkits.<name>]`.
 #[derive(Debug)]
 pub struct Toolkit;
 
-#[async_trait]
 impl Kind for Toolkit {
     fn name(&self) -> &'static str {
         "toolkit"
@@ -46,13 +44,5 @@ impl Kind for Toolkit {
     ) -> Result<Arc<dyn Source>, SettingsError> {
         let source = ToolkitSource::new(cx.clone(), name, read(settings)?)?;
         Ok(Arc::new(source))
-    }
-
-    async fn open_unnamed(
-        &self,
-        _cx: &Context,
-        _settings: Value,
-    ) -> Result<(SourceName, Arc<dyn Source>), UnnamedError> {
-        Err(UnnamedError::Nameless)
     }
 }

@@ -114,7 +114,7 @@ mod tests {
             json!({"id": "region", "default": "eu"}),
         ];
         let surroundings = Surroundings {
-            workspace: Path::new("/work/shop"),
+            workspace: Path::new("/projects/shop"),
             inputs: &inputs,
         };
         let mut findings = Findings::default();
@@ -127,10 +127,10 @@ mod tests {
         check("plain $HOME", "plain $HOME");
         check("a ${env:TOKEN} b", "a ${TOKEN} b");
         check("${TOKEN:-none} ${A}", "${TOKEN:-none} ${A}");
-        check("${workspaceFolder}${/}x", "/work/shop/x");
-        check("${workspaceFolder:api}", "/work/shop");
+        check("${workspaceFolder}${/}x", "/projects/shop/x");
+        check("${workspaceFolder:api}", "/projects/shop");
         check("${workspaceFolderBasename}", "shop");
-        check("${CLAUDE_PROJECT_DIR}/s.py", "/work/shop/s.py");
+        check("${CLAUDE_PROJECT_DIR}/s.py", "/projects/shop/s.py");
         check("${userHome}/x", "${HOME}/x");
         check("${input:region}", "${REGION:-eu}");
         check("open ${ brace", "open $${ brace");

@@ -1,12 +1,13 @@
 //! The marks that keep lists lists and objects objects.
 
-use mlua::{AnyUserData, Lua, Table};
+use mlua::{AnyUserData, Lua, Table, WeakLua};
 
 use super::large::LargeInteger;
 
 /// The marks that say whether a table is a list or an object. One set per VM.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Kinds {
+    lua: WeakLua,
     array: Table,
     object: Table,
     /// Large integers by their digits, so that equal ones are one value and work as keys.
@@ -37,12 +38,18 @@ impl Kinds {
         let (array_address, object_address) =
             (array.to_pointer().addr(), object.to_pointer().addr());
         Ok(Self {
+            lua: lua.weak(),
             array,
             object,
             integers,
             array_address,
             object_address,
         })
+    }
+
+    /// The VM they belong to, as long as it is there.
+    pub(super) fn lua(&self) -> Option<Lua> {
+        self.lua.try_upgrade()
     }
 
     /// Says that a table is a list.
@@ -61,10 +68,13 @@ impl Kinds {
     }
 
     pub(super) fn mark(&self, table: &Table) -> Mark {
-        let Some(metatable) = table.metatable() else {
-            return Mark::None;
-        };
-        let address = metatable.to_pointer().addr();
+        table.metatable().map_or(Mark::None, |metatable| {
+            self.marked(metatable.to_pointer().addr())
+        })
+    }
+
+    /// The mark that a metatable is.
+    pub(super) fn marked(&self, address: usize) -> Mark {
         if address == self.array_address {
             Mark::Array
         } else if address == self.object_address {

@@ -15,6 +15,7 @@ mod bad;
 mod budget;
 mod kinds;
 mod large;
+mod plain;
 mod to_json;
 mod to_luau;
 

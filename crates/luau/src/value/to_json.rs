@@ -1,4 +1,5 @@
-//! From Luau to JSON.
+//! From Luau to JSON. What is [`plain`] goes a faster way; here is everything else, and every
+//! error with its place.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::{
     bad::{BadValue, Problem, Step},
     kinds::Mark,
     large::LargeInteger,
-    position,
+    plain, position,
 };
 
 /// How deep values usually are. Cycles are deeper than anything, so there is time to look out
@@ -25,6 +26,11 @@ pub(crate) fn to_json(
     budget: Budget,
     root: &'static str,
 ) -> Result<Value, BadValue> {
+    if let Luau::Table(table) = value
+        && let Some(value) = plain::read(kinds, table, &budget)
+    {
+        return Ok(value);
+    }
     let read = Reader::new(kinds, budget.clone(), USUAL_DEPTH).value(value);
     let read = read.or_else(|bad| match bad.problem {
         // Found late: the whole way again, to name the first place and not the tenth.
@@ -108,10 +114,7 @@ impl<'a> Reader<'a> {
             self.above.push(address);
         }
         self.depth += 1;
-        let value = match self.plain_object(table)? {
-            Some(value) => value,
-            None => self.any_table(table)?,
-        };
+        let value = self.content(table)?;
         self.depth -= 1;
         if tracked {
             self.above.pop();
@@ -119,37 +122,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads what most tables are, without a reference to each key: an object without marks
-    /// whose keys are names. `None` where the table turns out to be something else.
-    fn plain_object(&mut self, table: &Table) -> Result<Option<Value>, BadValue> {
-        if table.has_metatable() {
-            return Ok(None);
-        }
-        let before = self.budget.clone();
-        let (mut content, mut bad) = (Content::default(), None);
-        let read = table.for_each(|key: String, value: Luau| {
-            if may_be_number(&key) {
-                return Err(mlua::Error::StackError);
-            }
-            let value = self.value(&value);
-            content
-                .named(&mut self.budget, key, value)
-                .map_err(|found| {
-                    bad = Some(found);
-                    mlua::Error::StackError
-                })
-        });
-        match (read, bad) {
-            (_, Some(bad)) => Err(bad),
-            (Ok(()), None) => content.finish(Mark::None).map(Some),
-            (Err(_), None) => {
-                self.budget = before;
-                Ok(None)
-            }
-        }
-    }
-
-    fn any_table(&mut self, table: &Table) -> Result<Value, BadValue> {
+    fn content(&mut self, table: &Table) -> Result<Value, BadValue> {
         let mark = self.kinds.mark(table);
         let (mut content, mut bad) = (Content::default(), None);
         let read = table.for_each(|key: Luau, value: Luau| {
@@ -167,12 +140,6 @@ impl<'a> Reader<'a> {
             (Ok(()), None) => content.finish(mark),
         }
     }
-}
-
-/// Whether a text could have been a number that was turned into text on the way to us.
-fn may_be_number(text: &str) -> bool {
-    let first = text.as_bytes().first();
-    first.is_some_and(|first| first.is_ascii_digit() || *first == b'-') || text == "inf"
 }
 
 /// What was read of a table so far.

@@ -203,6 +203,8 @@ fn expression() -> impl Strategy<Value = String> {
         Just("select(2, pcall(error, {}))".to_owned()),
         Just("select(2, pcall(pets.fail))".to_owned()),
         Just("result".to_owned()),
+        prop::sample::select(vec!["-0", "2^53", "-2^63", "2^63", "1.5e300"])
+            .prop_map(str::to_owned),
         any::<i32>().prop_map(|number| number.to_string()),
         "[a-z]{0,5}".prop_map(|text| format!("\"{text}\"")),
     ];
@@ -251,6 +253,31 @@ fn any_luau_value_gives_json_or_a_clear_error() {
                     "{expression}: {error:?}"
                 );
             }
+        }
+        Ok(())
+    };
+    runner.run(&expression(), check).unwrap();
+}
+
+/// Plain values are read another way than those with something special in them.
+#[test]
+fn a_value_is_the_same_whatever_stands_beside_it() {
+    let bench = Bench::new();
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(600));
+    let check = |expression: String| {
+        let alone = bench.run(&format!("return {{ v = {expression} }}"), Zoo::new());
+        let beside = format!("return {{ v = {expression}, w = buffer.create(0) }}");
+        let beside = bench.run(&beside, Zoo::new());
+        match (alone.result, beside.result) {
+            (Ok(ScriptResult::Value(alone)), Ok(ScriptResult::Value(beside))) => {
+                let (alone, beside) = (alone.get("v"), beside.get("v"));
+                prop_assert_eq!(alone, beside);
+                // Equal numbers may still be written differently.
+                prop_assert_eq!(format!("{alone:?}"), format!("{beside:?}"));
+            }
+            // Which of several faults is found first is an accident of the order of a table.
+            (Err(_), Err(_)) => {}
+            other => prop_assert!(false, "{expression}: {other:?}"),
         }
         Ok(())
     };

@@ -288,7 +288,7 @@ fn a_thousand_kills_under_load_leave_nobody_waiting_and_nobody_behind() {
     let plan = Plan::default;
     let mut talk = Talk::start(
         &[("a", plan()), ("b", plan()), ("c", plan()), ("d", plan())],
-        "timeout = 5\nstart_timeout = 20\n",
+        "",
     );
     let mut running: Vec<u64> = (0..SCRIPTS).map(|_| talk.send(CALL_ALL)).collect();
     let mut seen: Vec<Process> = Vec::new();
@@ -347,8 +347,6 @@ fn check_call(call: &Value) {
         "the server stopped",
         "closed its output",
         "connection closed",
-        "did not answer within",
-        "no answer within",
     ];
     let is_explained = reasons.iter().any(|reason| problem.contains(reason));
     assert!(call["ok"] == true || is_explained, "{call}");

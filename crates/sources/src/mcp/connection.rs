@@ -47,6 +47,9 @@ pub(super) struct Connection {
     fate: watch::Sender<Option<String>>,
 }
 
+/// There will be no answer.
+struct Silence;
+
 /// How long an answer may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
@@ -152,6 +155,13 @@ impl Connection {
         fate.ok()?.ok()?.clone()
     }
 
+    /// Waits until it is over.
+    async fn over(&self) {
+        let mut fate = self.fate.subscribe();
+        // Cannot fail: we hold the sender.
+        drop(fate.wait_for(Option::is_some).await);
+    }
+
     /// The people whose calls are under way here.
     pub(super) fn people(&self) -> &People {
         &self.handler.people
@@ -192,8 +202,11 @@ impl Connection {
         let answer = loop {
             tokio::select! {
                 biased;
-                answer = &mut handle.rx => break answer,
+                answer = &mut handle.rx => break answer.map_err(|_| Silence),
                 () = signs.next() => end = limit.end(),
+                // A request that was queued while the line was closing is never let go of: its
+                // queue stays as long as anybody could still write into it.
+                () = self.over() => break handle.rx.try_recv().map_err(|_| Silence),
                 () = sleep_until(end) => return Err(Failure::Timeout(started.elapsed())),
             }
         };
@@ -201,8 +214,10 @@ impl Connection {
         let failure = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => Failure::from(error),
-            Err(_) if delivery.has_begun() => return Err(self.lost(Loss::Unknown, limit).await),
-            Err(_) => return Err(self.lost(Loss::Unsent, limit).await),
+            Err(Silence) if delivery.has_begun() => {
+                return Err(self.lost(Loss::Unknown, limit).await);
+            }
+            Err(Silence) => return Err(self.lost(Loss::Unsent, limit).await),
         };
         match failure {
             // A child that takes nothing any more is about to be found dead.
@@ -250,5 +265,47 @@ impl Drop for CancelOnDrop<'_> {
             // A server that cannot be told will find out by itself.
             drop(timeout(PATIENCE, peer.notify_cancelled(param)).await);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rmcp::{
+        model::{PingRequest, ProtocolVersion, ServerCapabilities},
+        service::serve_directly_with_ct,
+    };
+    use toolscript_catalog::SourceName;
+
+    use super::{
+        super::handler::{News, Progress},
+        *,
+    };
+
+    #[tokio::test]
+    async fn a_request_does_not_outlive_its_line() {
+        let handler = Handler {
+            source: SourceName::parse("pets").unwrap(),
+            progress: Arc::new(Progress::default()),
+            people: Arc::default(),
+            news: Arc::new(News::new()),
+        };
+        // Nobody ever answers, and nobody closes anything.
+        let (ours, _theirs) = tokio::io::duplex(1024);
+        let end = CancellationToken::new();
+        let running = serve_directly_with_ct(handler.clone(), ours, None, end);
+        let info = ServerPeerInfo::new(ProtocolVersion::default(), ServerCapabilities::default());
+        let connection = Connection::new(running.peer().clone(), handler, info, STDIO);
+        let limit = Limit::new(Duration::from_secs(20), None);
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let (answer, ()) = tokio::join!(connection.request(ping, limit), async {
+            tokio::task::yield_now().await;
+            connection.bury("the server stopped".to_owned());
+        });
+        let Err(Failure::Lost { problem, .. }) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(problem, "the server stopped");
     }
 }

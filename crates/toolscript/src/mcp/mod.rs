@@ -6,6 +6,7 @@ mod changes;
 mod person;
 mod progress;
 mod running;
+mod stdio;
 mod tools;
 
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub(crate) struct Handler {
 
 /// Serves one client on standard input and output until it hangs up.
 pub(crate) async fn serve_stdio(engine: Arc<Engine>) -> anyhow::Result<()> {
-    let service = Handler::new(engine).serve(rmcp::transport::stdio()).await?;
+    let (streams, _borrowed) = stdio::streams();
+    let service = Handler::new(engine).serve(streams).await?;
     service.waiting().await?;
     Ok(())
 }
@@ -105,7 +107,7 @@ impl Handler {
         }
     }
 
-    fn tools(&self) -> Vec<Tool> {
+    fn tools(&self) -> &'static [Tool] {
         tools::tools(self.engine.settings().server.surface)
     }
 
@@ -254,7 +256,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().into_iter().find(|tool| tool.name == name)
+        self.tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn list_tools(
@@ -262,7 +264,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools()))
+        Ok(ListToolsResult::with_all_items(self.tools().to_vec()))
     }
 
     async fn call_tool(

@@ -1,24 +1,26 @@
 //! The tools an agent sees. Every word here is paid for in each conversation: keep it short.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use toolscript_engine::config::Surface;
 
 /// The tools of a surface, always in the same order.
-pub(super) fn tools(surface: Surface) -> Vec<Tool> {
+pub(super) fn tools(surface: Surface) -> &'static [Tool] {
+    static STANDARD: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+        vec![
+            list_apis(),
+            list_functions(),
+            search_docs(),
+            get_function_docs(),
+            execute_script(),
+        ]
+    });
+    static SINGLE: LazyLock<Vec<Tool>> = LazyLock::new(|| vec![run()]);
     match surface {
-        Surface::Standard => {
-            vec![
-                list_apis(),
-                list_functions(),
-                search_docs(),
-                get_function_docs(),
-                execute_script(),
-            ]
-        }
-        Surface::Single => vec![run()],
+        Surface::Standard => &STANDARD,
+        Surface::Single => &SINGLE,
     }
 }
 

@@ -16,4 +16,5 @@ mod login;
 mod sandbox;
 mod serve;
 mod server;
+mod stdio;
 mod tool;

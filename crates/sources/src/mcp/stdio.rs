@@ -2,12 +2,15 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use bytes::{Buf as _, BytesMut};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use rmcp::{
     RoleClient,
     model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage},
@@ -33,14 +36,26 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The pipes of a server, as messages.
 pub(super) struct Stdio {
     input: FramedRead<ChildStdout, Lines>,
-    /// Lines on their way out, in order; gone once the server's input is closed.
-    output: Option<mpsc::UnboundedSender<Outgoing>>,
+    /// Gone once the server's input is closed.
+    output: Option<Output>,
     /// Set when the server has stopped reading.
     is_stuck: CancellationToken,
     noise: Noise,
 }
 
-/// One line for the server, and who waits for it to be written.
+/// The server's input. What it takes at once is written at once; the rest waits its turn with
+/// a task of its own.
+struct Output {
+    pipe: Pipe,
+    queue: mpsc::UnboundedSender<Outgoing>,
+    /// How many lines are in the queue or with the task.
+    unwritten: Arc<AtomicUsize>,
+}
+
+/// Only one writes at a time: the task while lines wait, and else whoever has a line.
+type Pipe = Arc<tokio::sync::Mutex<ChildStdin>>;
+
+/// One line for the server, or what is left of it, and who waits for it to be written.
 struct Outgoing {
     line: Vec<u8>,
     delivery: Option<Delivery>,
@@ -62,11 +77,9 @@ struct Heard {
 impl Stdio {
     pub(super) fn new(pipes: Pipes) -> Self {
         let is_stuck = CancellationToken::new();
-        let (output, lines) = mpsc::unbounded_channel();
-        tokio::spawn(write(pipes.input, lines, is_stuck.clone()));
         Self {
             input: FramedRead::new(pipes.output, Lines::default()),
-            output: Some(output),
+            output: Some(Output::new(pipes.input, is_stuck.clone())),
             is_stuck,
             noise: Noise::default(),
         }
@@ -100,11 +113,14 @@ impl Transport<RoleClient> for Stdio {
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        // Queued here and not in the future, so that a cancellation cannot overtake its call.
-        let written = self.queue(&message);
+        // Begun here and not in the future, so that a cancellation cannot overtake its call.
+        let begun = self.begin(&message);
         async move {
             let closed = |_| io::Error::new(io::ErrorKind::BrokenPipe, "the server is gone");
-            written?.await.map_err(closed)?
+            match begun? {
+                Some(written) => written.await.map_err(closed)?,
+                None => Ok(()),
+            }
         }
     }
 
@@ -140,29 +156,68 @@ impl Transport<RoleClient> for Stdio {
 }
 
 impl Stdio {
-    fn queue(
+    /// Writes a message; where it has to wait, with somebody who says when it is written.
+    fn begin(
         &self,
         message: &ClientJsonRpcMessage,
-    ) -> io::Result<oneshot::Receiver<io::Result<()>>> {
-        let closed = || io::Error::new(io::ErrorKind::NotConnected, "the connection is closed");
+    ) -> io::Result<Option<oneshot::Receiver<io::Result<()>>>> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        let (done, written) = oneshot::channel();
         let output = self.output.as_ref().ok_or_else(closed)?;
+        output.write(line, Delivery::of(message))
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::NotConnected, "the connection is closed")
+}
+
+impl Output {
+    fn new(pipe: ChildStdin, is_stuck: CancellationToken) -> Self {
+        let pipe = Arc::new(tokio::sync::Mutex::new(pipe));
+        let unwritten = Arc::new(AtomicUsize::new(0));
+        let (queue, lines) = mpsc::unbounded_channel();
+        tokio::spawn(write(pipe.clone(), lines, unwritten.clone(), is_stuck));
+        Self {
+            pipe,
+            queue,
+            unwritten,
+        }
+    }
+
+    fn write(
+        &self,
+        mut line: Vec<u8>,
+        delivery: Option<Delivery>,
+    ) -> io::Result<Option<oneshot::Receiver<io::Result<()>>>> {
+        if self.unwritten.load(Ordering::SeqCst) == 0
+            && let Ok(mut pipe) = self.pipe.try_lock()
+        {
+            if let Some(written) = pipe.write(&line).now_or_never() {
+                line.drain(..written?);
+                delivery.iter().for_each(Delivery::has_begun_now);
+            }
+            if line.is_empty() {
+                return Ok(None);
+            }
+        }
+        let (done, written) = oneshot::channel();
+        self.unwritten.fetch_add(1, Ordering::SeqCst);
         let outgoing = Outgoing {
             line,
-            delivery: Delivery::of(message),
+            delivery,
             done,
         };
-        output.send(outgoing).map_err(|_| closed())?;
-        Ok(written)
+        self.queue.send(outgoing).map_err(|_| closed())?;
+        Ok(Some(written))
     }
 }
 
 /// Writes lines in order, those that are ready together.
 async fn write(
-    mut pipe: ChildStdin,
+    pipe: Pipe,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
+    unwritten: Arc<AtomicUsize>,
     is_stuck: CancellationToken,
 ) {
     const TOGETHER: usize = 64;
@@ -180,12 +235,14 @@ async fn write(
             .iter()
             .filter_map(|outgoing| outgoing.delivery.as_ref());
         deliveries.for_each(Delivery::has_begun_now);
-        let writing = timeout(PATIENCE, pipe.write_all(&lines)).await;
+        let writing = async { pipe.lock().await.write_all(&lines).await };
+        let writing = timeout(PATIENCE, writing).await;
         let written = writing.unwrap_or_else(|_| {
             is_stuck.cancel();
             Err(io::ErrorKind::TimedOut.into())
         });
         let failure = written.err().map(|error| error.kind());
+        unwritten.fetch_sub(ready.len(), Ordering::SeqCst);
         for outgoing in ready.drain(..) {
             // Nobody waits for a call that was cancelled.
             let _heard = outgoing

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::{CALLS, measure, open, samples::Samples};
+use crate::{CALLS, measure, open, run, samples::Samples};
 
 /// How long the slow function takes.
 const SLOW: Duration = Duration::from_millis(50);
@@ -100,9 +100,13 @@ pub(crate) async fn twenty_calls() {
         .unwrap();
     let client = reqwest::Client::new();
 
-    let mut direct = Samples::of(500, || in_turn(client.clone(), api.url.clone())).await;
     let script = format!("for id = 1, {CALLS} do assert(api.item({{ id = id }}).id == id) end");
-    let mut ours = measure(&engine, 500, &script).await;
+    let (mut direct, mut ours) = Samples::of_both(
+        500,
+        || in_turn(client.clone(), api.url.clone()),
+        || run(engine.clone(), script.clone()),
+    )
+    .await;
     direct.line("20 sequential HTTP calls, direct client");
     ours.line("20 sequential HTTP calls, one script");
     println!(

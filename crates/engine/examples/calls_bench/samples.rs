@@ -16,10 +16,35 @@ impl Samples {
     pub(crate) async fn of<F: Future>(times: usize, mut body: impl FnMut() -> F) -> Self {
         let mut samples = Self::default();
         for number in 0..times + times / 10 {
-            let (begun, before) = (Instant::now(), cpu());
-            body().await;
+            let sample = once(body()).await;
             if times / 10 <= number {
-                samples.add(microseconds(begun), cpu() - before);
+                samples.add(sample.0, sample.1);
+            }
+        }
+        samples
+    }
+
+    /// Runs two bodies many times, a few times one and a few times the other: whatever else the
+    /// machine does, it does to both.
+    pub(crate) async fn of_both<F: Future, G: Future>(
+        times: usize,
+        mut one: impl FnMut() -> F,
+        mut other: impl FnMut() -> G,
+    ) -> (Self, Self) {
+        const IN_A_ROW: usize = 10;
+        let mut samples = (Self::default(), Self::default());
+        for round in 0..=times / IN_A_ROW {
+            for _ in 0..IN_A_ROW {
+                let (wall, cpu) = once(one()).await;
+                if 0 < round {
+                    samples.0.add(wall, cpu);
+                }
+            }
+            for _ in 0..IN_A_ROW {
+                let (wall, cpu) = once(other()).await;
+                if 0 < round {
+                    samples.1.add(wall, cpu);
+                }
             }
         }
         samples
@@ -50,6 +75,13 @@ impl Samples {
     pub(crate) fn cpu(&mut self) -> f64 {
         percentile(&mut self.cpu, 0.5)
     }
+}
+
+/// Wall and CPU time of one execution.
+async fn once(body: impl Future) -> (f64, f64) {
+    let (begun, before) = (Instant::now(), cpu());
+    body.await;
+    (microseconds(begun), cpu() - before)
 }
 
 /// How long ago something began.

@@ -76,19 +76,19 @@ impl Ways {
         .await
     }
 
-    /// Calls `echo` by the SDK's client, this often in turn.
-    async fn over_sdk(&self, times: usize, calls: usize) -> Samples {
+    /// Calls `echo` by the SDK's client and from a script, this often in turn.
+    async fn over_both(&self, times: usize, calls: usize) -> (Samples, Samples) {
         let in_turn = async |sdk: Arc<Sdk>| {
             for _ in 0..calls {
                 sdk.call("echo", text()).await;
             }
         };
-        Samples::of(times, || in_turn(self.sdk.clone())).await
-    }
-
-    /// Calls `echo` from a script, this often in turn.
-    async fn over_script(&self, times: usize, calls: usize) -> Samples {
-        measure(&self.engine, times, &echoes(calls)).await
+        Samples::of_both(
+            times,
+            || in_turn(self.sdk.clone()),
+            || run(self.engine.clone(), echoes(calls)),
+        )
+        .await
     }
 }
 
@@ -104,8 +104,7 @@ fn echoes(times: usize) -> String {
 pub(crate) async fn twenty_calls(fake: String) {
     let ways = Ways::open(&fake).await;
     let mut lean = ways.over_pipe(500, CALLS).await;
-    let mut direct = ways.over_sdk(500, CALLS).await;
-    let mut ours = ways.over_script(500, CALLS).await;
+    let (mut direct, mut ours) = ways.over_both(500, CALLS).await;
     lean.line("20 sequential MCP calls, bare pipe");
     direct.line("20 sequential MCP calls, official SDK's client");
     ours.line("20 sequential MCP calls, one script");
@@ -141,9 +140,8 @@ pub(crate) async fn added(fake: String) {
     const EACH: usize = 100;
     let ways = Ways::open(&fake).await;
     let mut lean = ways.over_pipe(TIMES, 1).await;
-    let mut direct = ways.over_sdk(TIMES, 1).await;
     // One call per script: the script itself is part of what is added.
-    let mut ours = ways.over_script(TIMES, 1).await;
+    let (mut direct, mut ours) = ways.over_both(TIMES, 1).await;
     lean.line("one MCP call, bare pipe");
     direct.line("one MCP call, official SDK's client");
     ours.line("one MCP call, a script that makes it");
@@ -154,7 +152,7 @@ pub(crate) async fn added(fake: String) {
     );
     // Many calls per script: what each one costs.
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
-    let each = ways.over_script(50, EACH).await.cpu() / EACH as f64;
+    let each = measure(&ways.engine, 50, &echoes(EACH)).await.cpu() / EACH as f64;
     println!(
         "  CPU per call, of {EACH} in a script: {each:.0} us, {:.0} us more than a bare pipe (wanted <= 150)",
         each - lean.cpu()

@@ -1,6 +1,6 @@
 //! Names of sources, functions and types: checked once, then carried as types.
 
-use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr};
+use std::{borrow::Borrow, collections::HashSet, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ macro_rules! text_type {
 /// The name of a source: an identifier that shadows nothing in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
-pub struct SourceName(String);
+pub struct SourceName(Arc<str>);
 text_type!(SourceName);
 
 impl SourceName {
@@ -126,7 +126,7 @@ impl SourceName {
         if LIBRARY_NAMES.contains(&text) {
             return Err(BadName::Library(text.to_owned()));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 
     /// Makes a name out of any text, such as the title of a document.
@@ -136,12 +136,12 @@ impl SourceName {
             name = format!("api_{}", name.trim_start_matches('_'));
         }
         let name = name.trim_end_matches('_');
-        Self::parse(name).unwrap_or_else(|_| Self(format!("{name}_api")))
+        Self::parse(name).unwrap_or_else(|_| Self(format!("{name}_api").into()))
     }
 
     /// The name of the source that documents the sandbox's own libraries.
     pub fn luau() -> Self {
-        Self("luau".to_owned())
+        Self("luau".into())
     }
 }
 
@@ -159,7 +159,7 @@ impl TryFrom<String> for SourceName {
 /// The name of a function inside its source: a Luau identifier.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String")]
-pub struct FunctionName(String);
+pub struct FunctionName(Arc<str>);
 text_type!(FunctionName);
 
 impl FunctionName {
@@ -176,7 +176,7 @@ impl FunctionName {
         if KEYWORDS.contains(&name.as_str()) {
             name.push('_');
         }
-        Self(name)
+        Self(name.into())
     }
 
     /// This name, or this name with a number, whichever `taken` does not hold yet.
@@ -185,7 +185,7 @@ impl FunctionName {
         let mut name = self.clone();
         let mut number = 2;
         while !taken.insert(name.clone()) {
-            name = Self(format!("{}_{number}", self.0));
+            name = Self(format!("{}_{number}", self.0).into());
             number += 1;
         }
         name
@@ -201,7 +201,7 @@ impl Default for FunctionName {
 impl From<String> for FunctionName {
     fn from(text: String) -> Self {
         if is_identifier(&text) {
-            Self(text)
+            Self(text.into())
         } else {
             Self::clean(&text)
         }
@@ -288,7 +288,7 @@ impl FromStr for FunctionId {
         }
         Ok(Self {
             source,
-            name: FunctionName(name.to_owned()),
+            name: FunctionName(name.into()),
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::Arc,
     time::Instant,
 };
@@ -139,6 +140,8 @@ impl<'a> Driver<'a> {
             Ok(main) => main,
             Err(error) => return Ending::Broken(error),
         };
+        let mut cancelled = pin!(cancel.cancelled());
+        let mut too_late = pin!(tokio::time::sleep_until(deadline.into()));
         let mut turn = watch::now();
         loop {
             while let Some((task, values)) = self.ready.pop_front() {
@@ -160,11 +163,10 @@ impl<'a> Driver<'a> {
             if self.waiting.is_empty() {
                 return Ending::Broken(mlua::Error::runtime("the script waits for nothing"));
             }
-            let deadline = tokio::time::Instant::from_std(deadline);
             let (task, answer) = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ending::Aborted(Abort::Cancelled),
-                () = tokio::time::sleep_until(deadline) => return Ending::Aborted(Abort::Timeout),
+                () = &mut cancelled => return Ending::Aborted(Abort::Cancelled),
+                () = &mut too_late => return Ending::Aborted(Abort::Timeout),
                 Some(answered) = self.waiting.next() => answered,
             };
             if let Err(error) = self.answered(task, answer) {
@@ -204,12 +206,11 @@ impl<'a> Driver<'a> {
     /// Resumes a task and does what it asks for.
     fn step(&mut self, main: TaskId, id: TaskId, values: MultiValue) -> mlua::Result<Stepped> {
         // A task that was given up may still stand in the queue.
-        let Some(task) = self.tasks.remove(&id) else {
+        let Some(task) = self.tasks.get(&id) else {
             return Ok(Stepped::On);
         };
         let returned = resume(self.vm, &task.thread, values)?;
         if task.thread.is_resumable() {
-            self.tasks.insert(id, task);
             // A script that waits yields a mark and a ticket; the clock yields nothing.
             let Some(ticket) = returned.get(1) else {
                 self.ready.push_back((id, MultiValue::new()));
@@ -221,13 +222,15 @@ impl<'a> Driver<'a> {
             }
             return Ok(Stepped::On);
         }
+        let member = task.member;
+        self.tasks.remove(&id);
         let result = result(returned);
         if id == main {
             return Ok(Stepped::Ended(
                 result.map_or_else(Ending::Raised, Ending::Returned),
             ));
         }
-        if let Some((group, slot)) = task.member {
+        if let Some((group, slot)) = member {
             let result = result.map(|values| values.into_iter().next().unwrap_or(Luau::Nil));
             self.finish(group, slot, result)?;
         }

@@ -272,6 +272,9 @@ fn refuse_colon(state: &State, bound: &Bound, arguments: &[Luau]) -> Result<(), 
     let Some(Luau::Table(first)) = arguments.first() else {
         return Ok(());
     };
+    if !first.has_metatable() {
+        return Ok(());
+    }
     let source = state.source(bound.entry.name.as_str());
     if source.is_some_and(|source| source == *first) {
         let way = usage(bound.function()?, &bound.entry);

@@ -221,7 +221,7 @@ async fn send(guarded: &Guarded, url: &str) -> Result<Answer, OutboundError> {
         timeout: Duration::from_secs(10),
     };
     guarded
-        .send(request(&Url::parse(url).unwrap()), limits)
+        .send(&request(&Url::parse(url).unwrap()), limits)
         .await
 }
 
@@ -357,6 +357,6 @@ async fn sizes_and_times_are_limited() {
         timeout: Duration::from_millis(50),
     };
     let request = request(&Url::parse(slow.url()).unwrap());
-    let error = guarded.send(request, limits).await.unwrap_err();
+    let error = guarded.send(&request, limits).await.unwrap_err();
     assert!(matches!(error, OutboundError::Timeout { .. }), "{error}");
 }

@@ -65,7 +65,7 @@ impl Guarded {
 
     /// Sends a request and reads the whole answer, whatever its status; like
     /// [`Outbound::send`], with every step of the way judged.
-    pub async fn send(&self, request: Request, limits: Limits) -> Result<Answer, OutboundError> {
+    pub async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, OutboundError> {
         if !request.url.username().is_empty() || request.url.password().is_some() {
             return Err(refused(&request.url, Refusal::Userinfo));
         }

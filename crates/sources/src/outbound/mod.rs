@@ -11,7 +11,7 @@ pub use allow::{AllowList, BadRule};
 pub use error::{OutboundError, RedirectProblem, Refusal};
 pub use guard::{Guarded, Lookup, SystemLookup};
 
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, path::Path, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -114,7 +114,7 @@ impl Outbound {
             headers,
             body: None,
         };
-        let answer = self.send(request, Limits { max_bytes, timeout }).await?;
+        let answer = self.send(&request, Limits { max_bytes, timeout }).await?;
         if !answer.status.is_success() {
             let (host, status) = (host_of(&answer.url), answer.status.as_u16());
             return Err(OutboundError::Status { host, status });
@@ -134,7 +134,7 @@ impl Outbound {
     /// Redirects are followed where that repeats nothing: GET and HEAD, and 303 which
     /// turns into a GET. A step to another origin leaves credentials, cookies and all
     /// other headers of ours behind. Dropping the future ends the exchange.
-    pub async fn send(&self, request: Request, limits: Limits) -> Result<Answer, OutboundError> {
+    pub async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, OutboundError> {
         follow(request, limits, |url| self.client(url)).await
     }
 
@@ -146,26 +146,26 @@ impl Outbound {
 /// Sends a request and follows where it leads, within the limits. Every step asks `client` for
 /// the client that may make it.
 async fn follow<'c>(
-    request: Request,
+    request: &Request,
     limits: Limits,
     client: impl Fn(&Url) -> Result<&'c reqwest::Client, OutboundError>,
 ) -> Result<Answer, OutboundError> {
-    let host = host_of(&request.url);
     let exchange = exchange(request, limits.max_bytes, client);
     match tokio::time::timeout(limits.timeout, exchange).await {
         Ok(result) => result,
         Err(_) => Err(OutboundError::Timeout {
-            host,
+            host: host_of(&request.url),
             after: limits.timeout,
         }),
     }
 }
 
 async fn exchange<'c>(
-    mut request: Request,
+    first: &Request,
     max_bytes: usize,
     client: impl Fn(&Url) -> Result<&'c reqwest::Client, OutboundError>,
 ) -> Result<Answer, OutboundError> {
+    let mut request = Cow::Borrowed(first);
     for _ in 0..=redirect::MOST_STEPS {
         if !matches!(request.url.scheme(), "http" | "https") {
             let scheme = request.url.scheme().to_owned();
@@ -173,7 +173,7 @@ async fn exchange<'c>(
         }
         let response = send_once(client(&request.url)?, &request).await?;
         match redirect::next(&request, response.status(), response.headers())? {
-            Some(next) => request = next,
+            Some(next) => request = Cow::Owned(next),
             None => return read(&request.url, response, max_bytes).await,
         }
     }

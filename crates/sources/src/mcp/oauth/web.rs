@@ -79,7 +79,7 @@ impl Web {
             headers: HeaderMap::from_iter([(ACCEPT, JSON)]),
             body: None,
         };
-        let answer = self.outbound.send(request, LIMITS).await?;
+        let answer = self.outbound.send(&request, LIMITS).await?;
         if answer.status.is_server_error() {
             let (host, status) = (host_of(&answer.url), answer.status.as_u16());
             return Err(OutboundError::Status { host, status }.into());
@@ -132,7 +132,7 @@ impl Web {
             headers,
             body: Some(Bytes::from(body)),
         };
-        Ok(self.outbound.send(request, LIMITS).await?)
+        Ok(self.outbound.send(&request, LIMITS).await?)
     }
 }
 

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{encode, refusal::Refusal, style};
-use crate::openapi::operation::{Api, Location, Operation, Parameter, Server, Style};
+use crate::openapi::operation::{Location, Operation, Parameter, Server, Style};
 
 /// Why there is no server to send to.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoServer {
     /// The document names none, or one that only makes sense beside a document with a URL.
     #[error("the document does not say where the API is (`{url}`); set `base_url`")]
@@ -38,13 +38,12 @@ pub(super) enum NoServer {
     },
 }
 
-/// The server of an operation: its own first, else the API's first.
+/// The first of some servers.
 pub(super) fn server(
-    api: &Api,
-    operation: &Operation,
+    servers: &[Server],
     variables: &BTreeMap<String, String>,
 ) -> Result<Url, NoServer> {
-    let Some(server) = operation.servers.first().or(api.servers.first()) else {
+    let Some(server) = servers.first() else {
         return Err(NoServer::Relative {
             url: "/".to_owned(),
         });
@@ -144,59 +143,49 @@ impl Target {
     }
 }
 
-/// A piece of the path between two slashes.
-#[derive(Default)]
-struct Segment<'a> {
-    text: String,
-    /// The first parameter in it.
-    key: Option<&'a str>,
-}
-
 fn filled_path(
     operation: &Operation,
     template: &str,
     params: &Map<String, Value>,
 ) -> Result<String, Refusal> {
-    let mut segments = vec![Segment::default()];
+    let mut path = "/".to_owned();
+    // Where the segment at the end begins, and the first parameter in it.
+    let (mut begin, mut key) = (path.len(), None);
     for piece in pieces(template.strip_prefix('/').unwrap_or(template)) {
         match piece {
             Piece::Literal(text) => {
                 for (index, part) in text.split('/').enumerate() {
                     if index > 0 {
-                        segments.push(Segment::default());
+                        check(&path[begin..], key.take())?;
+                        path.push('/');
+                        begin = path.len();
                     }
-                    if let Some(segment) = segments.last_mut() {
-                        segment.text.push_str(&encode::literal(part));
-                    }
+                    path.push_str(&encode::literal(part));
                 }
             }
             Piece::Parameter(name) => {
-                let (key, text) = path_value(operation, name, params)?;
-                if let Some(segment) = segments.last_mut() {
-                    segment.text.push_str(&text);
-                    segment.key = segment.key.or(Some(key));
-                }
+                let (own, text) = path_value(operation, name, params)?;
+                path.push_str(&text);
+                key = key.or(Some(own));
             }
         }
     }
-    let mut path = String::new();
-    for segment in &segments {
-        check(segment)?;
-        path.push('/');
-        path.push_str(&segment.text);
-    }
+    check(&path[begin..], key)?;
     Ok(path)
 }
 
 /// A value may not make its segment disappear or climb.
-fn check(segment: &Segment<'_>) -> Result<(), Refusal> {
-    let Some(key) = segment.key else {
+fn check(segment: &str, key: Option<&str>) -> Result<(), Refusal> {
+    let Some(key) = key else {
         return Ok(());
     };
-    if segment.text.is_empty() {
+    if segment.is_empty() {
         return Err(Refusal::missing(key));
     }
-    let plain = segment.text.replace("%2e", ".").replace("%2E", ".");
+    if "%2e%2e".len() < segment.len() {
+        return Ok(());
+    }
+    let plain = segment.replace("%2e", ".").replace("%2E", ".");
     if plain == "." || plain == ".." {
         let rule = "something other than `.` or `..`, which would lead to another path";
         return Err(Refusal::parameter(key, rule, &plain));
@@ -257,23 +246,24 @@ enum Piece<'a> {
     Parameter(&'a str),
 }
 
-fn pieces(template: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
+fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((name, behind)) = after.split_once('}') else {
-            break;
-        };
-        if !before.is_empty() {
-            pieces.push(Piece::Literal(before));
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-        pieces.push(Piece::Parameter(name));
-        rest = behind;
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Literal(rest));
-    }
-    pieces
+        let hole = rest.find('{').and_then(|open| {
+            let close = open + rest[open..].find('}')?;
+            Some((open, close))
+        });
+        let (piece, behind) = match hole {
+            Some((0, close)) => (Piece::Parameter(&rest[1..close]), close + 1),
+            Some((open, _)) => (Piece::Literal(&rest[..open]), open),
+            None => (Piece::Literal(rest), rest.len()),
+        };
+        rest = &rest[behind..];
+        Some(piece)
+    })
 }
 
 /// Splits at the first `mark` that is not part of a parameter's name.
@@ -437,12 +427,9 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
         };
-        let api = Api {
-            servers: servers.iter().map(server).collect(),
-            ..Api::default()
-        };
+        let servers: Vec<Server> = servers.iter().map(server).collect();
         let given = BTreeMap::from([("region".to_owned(), "eu".to_owned())]);
-        let url = self::server(&api, &Operation::default(), &given);
+        let url = self::server(&servers, &given);
         assert_eq!(url.map(|url| url.to_string()), expected.map(str::to_owned));
     }
 

@@ -19,7 +19,8 @@ mod tests;
 pub(crate) use profile::Profile;
 
 use std::{
-    sync::Arc,
+    borrow::Cow,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -53,6 +54,8 @@ pub(crate) struct Client {
     outbound: Outbound,
     retry: Retry,
     largest_answer: usize,
+    /// The server of most operations.
+    server: OnceLock<Result<Url, NoServer>>,
 }
 
 impl Client {
@@ -68,6 +71,7 @@ impl Client {
             security: Security::new(Arc::clone(&api)),
             retry: Retry::new(profile.retries),
             largest_answer: LARGEST_ANSWER,
+            server: OnceLock::new(),
             name,
             api,
             profile,
@@ -101,11 +105,16 @@ impl Client {
     }
 
     /// Where an operation is called: the settings first, then the document.
-    fn server(&self, operation: &Operation) -> Result<Url, NoServer> {
-        match &self.profile.base_url {
-            Some(url) => Ok(url.clone()),
-            None => address::server(&self.api, operation, &self.profile.variables),
+    fn server(&self, operation: &Operation) -> Result<Cow<'_, Url>, NoServer> {
+        if let Some(url) = &self.profile.base_url {
+            return Ok(Cow::Borrowed(url));
         }
+        let read = |servers| address::server(servers, &self.profile.variables);
+        if !operation.servers.is_empty() {
+            return read(&operation.servers).map(Cow::Owned);
+        }
+        let server = self.server.get_or_init(|| read(&self.api.servers));
+        server.as_ref().map(Cow::Borrowed).map_err(Clone::clone)
     }
 
     fn unavailable(&self, problem: &dyn std::error::Error) -> CallError {
@@ -214,16 +223,16 @@ impl Attempt<'_> {
             max_bytes: self.client.largest_answer,
             timeout: self.time_for_one_request(),
         };
-        let outcome = self.client.outbound.send(request.clone(), limits).await;
-        let (function, method, host) = (self.function, &request.method, host_of(&request.url));
+        let outcome = self.client.outbound.send(request, limits).await;
+        let (function, method, url) = (self.function, &request.method, &request.url);
         let elapsed_ms = sent.elapsed().as_millis();
         match &outcome {
             Ok(answer) => {
                 let (status, bytes) = (answer.status.as_u16(), answer.body.len());
-                debug!(%function, %method, host, attempt, status, bytes, elapsed_ms, "request answered");
+                debug!(%function, %method, host = host_of(url), attempt, status, bytes, elapsed_ms, "request answered");
             }
             Err(error) => {
-                debug!(%function, %method, host, attempt, elapsed_ms, %error, "request failed");
+                debug!(%function, %method, host = host_of(url), attempt, elapsed_ms, %error, "request failed");
             }
         }
         outcome

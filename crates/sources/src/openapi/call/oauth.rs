@@ -177,7 +177,7 @@ impl Issuer {
         let host = host_of(&request.url);
         let answer = outbound
             .send(
-                request,
+                &request,
                 Limits {
                     max_bytes: LARGEST_ANSWER,
                     timeout,

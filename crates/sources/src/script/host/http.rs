@@ -146,7 +146,7 @@ pub(super) fn module(outbound: &Guarded) -> Arc<dyn HostModule> {
                     max_bytes: LARGEST_ANSWER,
                     timeout,
                 };
-                let answer = outbound.send(request, limits).await;
+                let answer = outbound.send(&request, limits).await;
                 Ok(shown(
                     answer.map_err(|error| HostError::failed(error.to_string()))?,
                 ))

@@ -24,14 +24,14 @@ impl Samples {
         samples
     }
 
-    /// Runs two bodies many times, a few times one and a few times the other: whatever else the
-    /// machine does, it does to both.
+    /// Runs two bodies many times, a while one and a while the other: whatever else the machine
+    /// does, it does to both, and each finds its things where it left them.
     pub(crate) async fn of_both<F: Future, G: Future>(
         times: usize,
         mut one: impl FnMut() -> F,
         mut other: impl FnMut() -> G,
     ) -> (Self, Self) {
-        const IN_A_ROW: usize = 10;
+        const IN_A_ROW: usize = 100;
         let mut samples = (Self::default(), Self::default());
         for round in 0..=times / IN_A_ROW {
             for _ in 0..IN_A_ROW {

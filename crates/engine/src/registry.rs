@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolscript_catalog::{Entry, Source, SourceName, Warning};
-use toolscript_sources::{Changed, Context, outbound::Outbound};
+use toolscript_sources::{Changed, Context};
 use tracing::{field::Empty, info_span};
 
 use crate::{
@@ -128,7 +128,6 @@ fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
 /// What the sources of a configuration are lent when nobody listens to their changes.
 pub(crate) fn context(config: &Config) -> Context {
     Context {
-        outbound: Outbound::new(),
         cache: cache_folder(),
         folder: config.folder.clone(),
         changed: Changed::ignored(),

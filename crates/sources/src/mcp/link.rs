@@ -102,6 +102,11 @@ impl Link {
         wish: Wish,
         latest: Option<Instant>,
     ) -> Result<Arc<Connection>, Failure> {
+        if let State::Up(connection) = &*self.state.borrow()
+            && connection.is_alive()
+        {
+            return Ok(Arc::clone(connection));
+        }
         self.keep();
         let Some(latest) = latest else {
             return self.settled(wish).await;

@@ -203,7 +203,7 @@ impl Server {
             .link
             .connection(Wish::Accept, Some(limit.latest))
             .await?;
-        let answer = converse(&connection, request.clone(), limit, aside).await;
+        let answer = converse(&connection, request, limit, aside).await;
         if answer.as_ref().is_err_and(Failure::is_down) {
             connection.give_up();
         }
@@ -221,15 +221,16 @@ struct Aside<'a> {
 /// Makes a call and answers what the server wants to know before it can finish.
 async fn converse(
     connection: &Connection,
-    mut request: CallToolRequest,
+    request: &CallToolRequest,
     limit: Limit,
     aside: &Aside<'_>,
 ) -> Result<Answer, Failure> {
     let _present = connection.people().present(aside.person);
     let person = aside.person.map(AsRef::as_ref);
+    let mut asked = request.clone();
     for round in 0..MOST_ROUNDS {
-        let asked = ClientRequest::CallToolRequest(request.clone());
-        let answering = connection.request_heard(asked, limit, aside.hearing.clone());
+        let asking = ClientRequest::CallToolRequest(asked);
+        let answering = connection.request_heard(asking, limit, aside.hearing.clone());
         match answering.await? {
             ServerResult::CallToolResult(result) => return Ok(content::read(result)),
             ServerResult::InputRequiredResult(more) => {
@@ -239,8 +240,9 @@ async fn converse(
                     tokio::time::sleep(Duration::from_millis(50) * 2_u32.pow(round)).await;
                 }
                 let answers = elicitation::answer(person, aside.source, questions).await?;
-                request.params.input_responses = (!answers.is_empty()).then_some(answers);
-                request.params.request_state = more.request_state;
+                asked = request.clone();
+                asked.params.input_responses = (!answers.is_empty()).then_some(answers);
+                asked.params.request_state = more.request_state;
             }
             ServerResult::CustomResult(result) => {
                 return content::read_unknown(&result.0).ok_or_else(senseless);
